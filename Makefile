@@ -1,0 +1,33 @@
+# Everything a person needs: make demo, make test. Both make the environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test fast lint bench clean
+demo: $(READY)
+	$(BIN)/bracketz demo --out demo --force
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+fast: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/sweep.py
+
+# Exact versions from constraints.txt: what the tests run on.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "bracketz needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,48 @@
+"""The command line. ``main`` turns every kind of bad input into one sentence and exit code 2."""
+
+import os
+import sys
+from typing import Any
+
+
+def main() -> None:
+    import typer
+
+    from bracketz.cli.app import app
+    from bracketz.errors import InputError
+
+    # Settings of this process, not of the library: double precision throughout, a compilation
+    # cache between runs. Both give way to the user's own.
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ.setdefault(
+        "JAX_COMPILATION_CACHE_DIR",
+        os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "bracketz"),
+    )
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    usage_error: Any = typer.BadParameter.__mro__[1]  # click's UsageError, wherever typer keeps it
+    try:
+        code = app(standalone_mode=False)
+    except usage_error as error:
+        _fail(error.format_message())
+    except InputError as error:
+        _fail(str(error))
+    except (typer.Abort, KeyboardInterrupt):
+        _stopped()
+    except MemoryError:
+        _fail("not enough memory for data of this size; use fewer rows, components or chains")
+    except RuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        _fail("not enough memory for data of this size; use fewer rows, components or chains")
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(sentence: str) -> None:
+    print(f"error: {sentence}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _stopped() -> None:
+    print("stopped; a checkpoint file, if you named one, continues with --resume", file=sys.stderr)
+    sys.exit(130)

@@ -1,0 +1,160 @@
+"""From words on the command line to objects: models, data, estimators, sessions."""
+
+import dataclasses
+import hashlib
+import importlib
+import os
+import sys
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from bracketz import _version
+from bracketz.errors import InputError, unknown
+
+
+def _load(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def model_class(name: str) -> type:
+    """A shipped model by name, or a user's class as ``module:Class`` (looked up from this folder)."""
+    from bracketz.models import REGISTRY
+    from bracketz.models.base import Model
+
+    if name in REGISTRY:
+        return _load(REGISTRY[name])
+    if ":" not in name:
+        raise unknown("model", name, REGISTRY)
+    sys.path.insert(0, os.getcwd())
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.split(".")[0]):
+            raise
+        raise InputError(f"no module '{module}' in this folder or on the Python path") from None
+    if not (isinstance(found, type) and issubclass(found, Model)):
+        raise InputError(
+            f"'{attribute}' in {module} is not a bracketz.Model class; see docs/adding-a-model.md"
+        )
+    if not dataclasses.is_dataclass(found):
+        raise InputError(f"{attribute} must be decorated with @bracketz.pytree_dataclass")
+    return found
+
+
+def _convert(text: str, annotation: Any, name: str) -> Any:
+    """A word as the field's type: int, float, str, or comma-separated numbers."""
+    kinds = typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    if str in kinds:
+        return text
+    try:
+        if int in kinds:
+            return int(text)
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        kind = "a whole number" if int in kinds else "a number, or numbers with commas between"
+        raise InputError(f"{name} must be {kind}, got '{text}'") from None
+    if len(numbers) == 1 and float in kinds:
+        return numbers[0]
+    if kinds == (float,):
+        raise InputError(f"{name} must be one number, got '{text}'")
+    return numbers
+
+
+def make_model(name: str, components: int | None, settings: list[str], base: dict | None = None):
+    """The model with ``--components`` and ``--set NAME=VALUE`` applied over ``base``."""
+    cls = model_class(name)
+    hints = typing.get_type_hints(cls)
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    values: dict[str, Any] = dict(base or {})
+    if components is not None:
+        if "components" not in fields:
+            raise InputError(f"{name} has no components to set")
+        if components != values.get("components", components):
+            # Per-component values in ``base`` no longer fit; let them take their defaults.
+            values = {k: v for k, v in values.items() if not isinstance(v, list)}
+        values["components"] = components
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set takes NAME=VALUE, got '{setting}'")
+        if key not in fields:
+            raise unknown(f"hyperparameter of {name}", key, fields)
+        values[key] = _convert(text, fields[key], key)
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise InputError(f"cannot make {name}: {error}") from None
+
+
+def load_problem(name: str, file: Path, components: int | None, settings: list[str]):
+    """(model, data). A simulation carries its model's hyperparameters with it."""
+    from bracketz import simulation
+
+    base = None
+    if file.suffix.lower() == ".npz":
+        meta = simulation.load(file).meta
+        if meta["model"] == name:
+            base = {k: v for k, v in meta["hyperparameters"].items() if v is not None}
+    model = make_model(name, components, settings, base)
+    return model, simulation.load(file, model)
+
+
+def make_estimator(name: str, words: list[str]):
+    """The estimator with its knobs from words such as ``--distributions 1000``."""
+    from bracketz.estimators import REGISTRY
+
+    if name not in REGISTRY:
+        raise unknown("estimator", name, REGISTRY)
+    cls = _load(REGISTRY[name])
+    hints = typing.get_type_hints(cls)
+    fields = {f.name.replace("_", "-"): f.name for f in dataclasses.fields(cls)}
+    knobs: dict[str, Any] = {}
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise InputError(f"unexpected '{word}'; knobs are given as --NAME VALUE")
+        option, equals, text = word[2:].partition("=")
+        if option not in fields:
+            raise unknown(f"option or knob of {name}", option, fields)
+        if not equals:
+            if not words:
+                raise InputError(f"--{option} needs a value")
+            text = words.pop(0)
+        knobs[fields[option]] = _convert(text, hints[fields[option]], option)
+    return cls(**knobs)
+
+
+def make_session(
+    what: dict,
+    model,
+    data,
+    *,
+    quiet: bool,
+    max_seconds: float | None,
+    checkpoint: Path | None,
+    resume: bool,
+):
+    """A session with a Rich bar on standard error, and the checkpoint if one was named."""
+    from bracketz.cli.progress import Bar
+    from bracketz.session import Checkpoint, Session
+    from bracketz.simulation import hyperparameters, model_label
+
+    if resume and checkpoint is None:
+        raise InputError("--resume needs --checkpoint FILE")
+    store = None
+    if checkpoint is not None:
+        if not checkpoint.parent.is_dir():
+            raise InputError(f"the folder {checkpoint.parent} does not exist; make it first")
+        identity = what | {
+            "model": model_label(model),
+            "hyperparameters": hyperparameters(model),
+            "data": hashlib.sha256(data.y.tobytes()).hexdigest(),
+            "version": _version.__version__,
+        }
+        store = Checkpoint(checkpoint, identity, resume=resume)
+    return Session(max_seconds=max_seconds, checkpoint=store, progress=Bar(quiet))

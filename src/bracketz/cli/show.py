@@ -1,0 +1,96 @@
+"""How answers look on a terminal."""
+
+import json
+
+from rich.console import Console
+from rich.table import Table
+
+from bracketz.estimate import Estimate
+from bracketz.sandwich import Sandwich
+
+BOUND = {"lower": "stochastic lower bound", "upper": "stochastic upper bound", "none": "no bound"}
+
+
+def print_json(value: dict) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def print_sandwich(answer: Sandwich) -> None:
+    table = Table(title=f"log p(y), {answer.model}", show_header=False, title_justify="left")
+    certificate = answer.certificate
+    table.add_row("lower bound", f"{answer.lower:.2f}")
+    table.add_row("upper bound", f"{answer.upper:.2f}")
+    table.add_row("gap", f"{answer.gap:.2f} nats (goal {answer.target:g})")
+    table.add_row("log ML (BAR)", f"{answer.log_ml:.2f} ± {answer.standard_error:.2f}")
+    table.add_row(
+        f"{certificate.confidence:.0%} certificate", f"[{certificate.low:.2f}, {certificate.high:.2f}]"
+    )
+    table.add_row("Jeffreys bound", f"{answer.jeffreys_bound:.2f} nats, one chain")
+    table.add_row("distributions", f"{answer.distributions:,} x {answer.chains} chains, both ways")
+    table.add_row("time", f"{answer.seconds.run:.1f} s, and {answer.seconds.compile:.1f} s to compile")
+    console = Console()
+    console.print(table)
+    if not answer.converged:
+        console.print(
+            f"not converged: the gap is {answer.gap:.2f} and the goal {answer.target:g}; allow more --max-seconds"
+        )
+
+
+def print_estimate(answer: Estimate) -> None:
+    table = Table(title=f"{answer.estimator} on {answer.model}", show_header=False, title_justify="left")
+    table.add_row("log ML", f"{answer.log_ml:.2f} ± {answer.standard_error:.2f}")
+    table.add_row("side", f"{answer.side}: {BOUND[answer.side]}")
+    mean = sum(answer.log_ml_trials) / answer.trials
+    table.add_row("trials", f"{answer.trials}, mean of their logs {mean:.2f}")
+    table.add_row("knobs", ", ".join(f"{k} {v}" for k, v in answer.knobs.items() if v is not None))
+    table.add_row("time", f"{answer.seconds.run:.2f} s, and {answer.seconds.compile:.1f} s to compile")
+    Console().print(table)
+
+
+def print_models(models: list[dict]) -> None:
+    table = Table("model", "what it is", "hyperparameters (--set) and their defaults")
+    for m in models:
+        settings = ", ".join(
+            f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in m["defaults"].items()
+        )
+        table.add_row(m["name"], m["summary"], settings)
+    Console().print(table)
+
+
+def print_estimators(estimators: list[dict], models: list[str]) -> None:
+    table = Table(
+        "estimator", "side", *models, title="which estimator runs on which model", title_justify="left"
+    )
+    for e in estimators:
+        side = e["side"] + ("*" if e["needs_exact_sample"] else "")
+        table.add_row(e["name"], side, *("yes" if e["models"][m] else "no" for m in models))
+    console = Console()
+    console.print(table)
+    console.print(
+        "* upper bounds need an exact posterior sample, that is, simulated data; hme has side none otherwise\n",
+        highlight=False,
+    )
+    knobs = Table("estimator", "knobs and their defaults (the first trades accuracy for time)")
+    for e in estimators:
+        ordered = sorted(e["knobs"].items(), key=lambda item: item[0] != e["knob"])
+        knobs.add_row(e["name"], "  ".join(f"--{k} {'auto' if v is None else v}" for k, v in ordered))
+    console.print(knobs)
+
+
+def print_demo(answers: list[Sandwich], picture: str) -> None:
+    columns = ("model", "log ML (BAR)", "lower", "upper", "gap", "distr.", "run s")
+    table = Table(*columns, title="log p(y) of three simulated data sets, 50 x 25", title_justify="left")
+    for a in answers:
+        table.add_row(
+            a.model,
+            f"{a.log_ml:.2f} ± {a.standard_error:.2f}",
+            f"{a.lower:.2f}",
+            f"{a.upper:.2f}",
+            f"{a.gap:.2f}",
+            f"{a.distributions}",
+            f"{a.seconds.run:.1f}",
+        )
+    console = Console()
+    console.print(table)
+    compiling = sum(a.seconds.compile for a in answers)
+    console.print(f"and {compiling:.0f} s to compile; both bounds closing: {picture}", highlight=False)

@@ -1,0 +1,72 @@
+"""Likelihood weighting (paper, section "Likelihood weighting"): the one-edge path, forwards."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from bracketz.estimate import Combine, Side
+from bracketz.estimators.base import Estimator, require_at_least
+from bracketz.loop import Program, run
+from bracketz.models.base import Model
+from bracketz.path import Path, tempered
+from bracketz.pytree import pytree_dataclass
+
+#: Proposals drawn side by side in one step; memory does not grow with their number.
+BATCH = 64
+
+
+class RunningMean(NamedTuple):
+    """log of a sum of weights, in constant memory."""
+
+    log_sum: jax.Array
+
+
+@pytree_dataclass
+class PriorWeights(Program):
+    """Average p(y | x) over draws from the prior, BATCH at a step."""
+
+    model: Model
+    y: jax.Array
+    path: Path
+    proposals: Any
+
+    def start(self, key):
+        return RunningMean(-jnp.inf * jnp.ones(()))
+
+    def step(self, key, carry, index):
+        def weight(key):
+            state = self.model.sample_prior(key, self.y.shape)
+            return self.path.log_edge(self.model, self.y, state, 1)
+
+        log_weights = jax.vmap(weight)(jax.random.split(key, BATCH))
+        wanted = index * BATCH + jnp.arange(BATCH) < self.proposals
+        log_sum = jax.nn.logsumexp(jnp.where(wanted, log_weights, -jnp.inf))
+        return RunningMean(jnp.logaddexp(carry.log_sum, log_sum))
+
+    def log_value(self, carry):
+        return carry.log_sum - jnp.log(self.proposals)
+
+
+@dataclass(frozen=True)
+class LikelihoodWeighting(Estimator):
+    """Average likelihood of prior draws; unbiased, a stochastic lower bound, and hopeless in high
+    dimension. Cost: one density a proposal."""
+
+    proposals: int = 1000
+
+    name = "lw"
+    knob = "proposals"
+    combine = Combine.ARITHMETIC
+
+    def __post_init__(self):
+        require_at_least(1, proposals=self.proposals)
+
+    def side(self, data):
+        return Side.LOWER
+
+    def run(self, model, data, trials, seed, session):
+        program = PriorWeights(model, data.y, tempered(2), self.proposals)
+        steps = -(-self.proposals // BATCH)
+        return run(program, steps, chains=trials, seed=seed, stream=self.name, session=session)

@@ -1,0 +1,31 @@
+"""The sequential harmonic mean estimator (paper, Algorithm 3): SMC read backwards."""
+
+from dataclasses import dataclass
+
+from bracketz.anneal import Reverse
+from bracketz.estimate import Combine, Side
+from bracketz.estimators.smc import SMC
+from bracketz.loop import run
+
+
+@dataclass(frozen=True)
+class SHME(SMC):
+    """From an exact posterior sample, rows leave one at a time; E[w] = 1 / p(y): an upper bound.
+
+    Needs simulated data. Same cost and knobs as SMC; resampling is proportional to w here too,
+    w being an estimate of the reciprocal.
+    """
+
+    name = "shme"
+    combine = Combine.HARMONIC
+    needs_exact_sample = True
+
+    def side(self, data):
+        return Side.UPPER
+
+    def run(self, model, data, trials, seed, session):
+        path = self._path(model, data)
+        program = Reverse(
+            model, data.y, path, data.exact, self.transitions, self._resampling(), self.particles
+        )
+        return run(program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session)

@@ -1,0 +1,144 @@
+"""What a model is, and the small capabilities it may add.
+
+Every intermediate distribution of every estimator here is
+
+    f(x; b) = p(x) * prod_i p(y_i | x)^(b_i),     b in [0, 1]^N
+
+for a row of powers b. Four methods make a model; each optional capability below names the estimator
+that gains from it. Capabilities are found with ``isinstance``.
+
+States are NamedTuples of arrays (their field names are the names in a saved simulation). Data ``y``
+is an (N, D) array, one row a data point. ``shape`` is (N, D).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.conditional import Conditional
+from bracketz.errors import InputError
+from bracketz.kernel import Kernel
+
+State = Any  # a NamedTuple of arrays
+Parameters = Any  # a NamedTuple of arrays
+Shape = tuple[int, int]
+
+
+class Model(ABC):
+    """The four methods. Subclasses are frozen dataclasses made by ``bracketz.pytree_dataclass``."""
+
+    default_shape: ClassVar[Shape] = (50, 25)
+
+    @abstractmethod
+    def sample_prior(self, key, shape: Shape) -> State:
+        """An exact draw from p(x)."""
+
+    @abstractmethod
+    def simulate(self, key, state: State, shape: Shape) -> jax.Array:
+        """An exact draw of y from p(y | x)."""
+
+    @abstractmethod
+    def log_annealed(self, state: State, y, powers) -> jax.Array:
+        """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1."""
+
+    @abstractmethod
+    def kernel(self, y, powers) -> Kernel:
+        """A kernel that leaves f(.; b) invariant, for any row of powers."""
+
+    def check_shape(self, shape: Shape) -> None:
+        """Refuse data this model cannot describe (an ``InputError``)."""
+
+
+class Predictive(ABC):
+    """Sharper SMC and SHME: one data point's latent can be integrated out.
+
+    With the unnormalised measure p(l) p(y_i | l, rest)^(b_i) over the latent l of point i, its
+    total mass is the predictive density of the point, the weight of the posterior particle filter.
+    """
+
+    @abstractmethod
+    def point_conditional(self, state: State, y, powers, i) -> Conditional:
+        """That measure, given everything else in the state. Its mass is 1 when powers[i] = 0."""
+
+    @abstractmethod
+    def replace_latent(self, state: State, i, latent) -> State:
+        """The state with the latent of point i replaced (unchanged where the state keeps none)."""
+
+
+class Collapsed(ABC):
+    """Some variables are integrated out of the state. Simulated data keep them.
+
+    In all models here these variables are independent of the state a priori.
+    """
+
+    @abstractmethod
+    def sample_parameters(self, key, shape: Shape) -> Parameters:
+        """The integrated-out variables, from their prior."""
+
+    @abstractmethod
+    def sample_data(self, key, state: State, parameters: Parameters) -> jax.Array:
+        """y given everything."""
+
+    @abstractmethod
+    def log_joint(self, state: State, parameters: Parameters, y, powers) -> jax.Array:
+        """log of the uncollapsed f: integrating it over the parameters gives ``log_annealed``."""
+
+    def simulate(self, key, state: State, shape: Shape) -> jax.Array:
+        key_parameters, key_data = jax.random.split(key)
+        return self.sample_data(key_data, state, self.sample_parameters(key_parameters, shape))
+
+
+class RowLatents(ABC):
+    """Held-out likelihood: with the parameters fixed, rows are independent (see ``held_out``)."""
+
+    #: The names, in a simulation, of the parameters that are held fixed.
+    fixed: ClassVar[str]
+
+    @abstractmethod
+    def row_conditional(self, fixed, row, power) -> Conditional:
+        """p(l) p(row | l, fixed)^power as a measure over the row's latent l."""
+
+    @abstractmethod
+    def sample_row(self, key, fixed, latent) -> jax.Array:
+        """A new row given its latent."""
+
+
+class ExactEvidence(ABC):
+    """Tiny instances have a known answer: enumeration or quadrature, for tests and the check kit."""
+
+    @abstractmethod
+    def exact_evidence(self, y) -> float:
+        """log p(y), refusing (``InputError``) when the instance is too large."""
+
+
+def row_log_constant(row, power, noise_variance):
+    """The terms of power * log N(row | m, s^2 I) that do not involve the mean m.
+
+    -(D/2) power log(2 pi s^2)  -  power |row|^2 / (2 s^2)
+    """
+    scale = row.shape[0] * jnp.log(2 * jnp.pi * noise_variance)
+    return -0.5 * power * (scale + jnp.sum(row * row) / noise_variance)
+
+
+def gaussian_log_constant(y, powers, noise_variance):
+    """``row_log_constant`` summed over the rows of y."""
+    return jnp.sum(jax.vmap(row_log_constant, (0, 0, None))(y, powers, noise_variance))
+
+
+def normal_log_density(x, mean, variance):
+    """Sum of log N(x | mean, variance) over all entries."""
+    return jnp.sum(-0.5 * jnp.log(2 * jnp.pi * variance) - 0.5 * (x - mean) ** 2 / variance)
+
+
+def require_positive(**values) -> None:
+    for name, value in values.items():
+        if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
+            raise InputError(f"{name} must be a positive number, got {value}")
+
+
+def require_components(components: int) -> None:
+    if not isinstance(components, (int, np.integer)) or components < 1:
+        raise InputError(f"components must be a whole number of at least 1, got {components}")

@@ -1,0 +1,146 @@
+"""The conditional of one row of bits in the binary attribute model: whole row, or bit by bit.
+
+Given the Gaussian posterior of the features without the row (mean M, covariance Cov), a row z has weight
+
+    prior(z) * (1 + c v)^(-D/2) * exp( -c r / (2 (1 + c v)) ),   v = z^T Cov z,   r = |y - M^T z|^2,
+
+and r is quadratic in z through M M^T and M y, so no D-sized work is left per candidate.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.conditional import inverse_cdf
+
+
+class RowWeight(NamedTuple):
+    """log-weight of a row as a function of its bits z: two quadratics, then one formula."""
+
+    log_odds: jax.Array  # (K,) log pi_k / (1 - pi_k)
+    log_off: jax.Array  # sum_k log(1 - pi_k)
+    covariance: jax.Array  # (K, K)
+    gram: jax.Array  # (K, K)
+    cross: jax.Array  # M y, (K,)
+    square: jax.Array  # |y|^2
+    c: jax.Array
+    columns: int
+
+    def weight(self, prior, variance, distance):
+        """log prior(z) - (D/2) log(1 + c v) - c r / (2 (1 + c v)) with v = z'Cov z, r = |y - M'z|^2."""
+        inflation = 1 + self.c * variance
+        return prior - 0.5 * self.columns * jnp.log(inflation) - 0.5 * self.c * distance / inflation
+
+    def of(self, bits):
+        variance = bits @ self.covariance @ bits
+        distance = self.square - 2 * bits @ self.cross + bits @ self.gram @ bits
+        return self.weight(self.log_off + bits @ self.log_odds, variance, distance)
+
+
+def patterns(k: int) -> np.ndarray:
+    """All 2^k rows of bits, (2^k, k); the first bit is the most significant."""
+    return ((np.arange(2**k)[:, None] >> np.arange(k)[::-1]) & 1).astype(float)
+
+
+def pattern_table(w: RowWeight):
+    """Weights of all 2^K rows as a (2^a, 2^b) table, a + b = K: rows index the first bits.
+
+    A quadratic of z = (s, t) is q(s) + q(t) + 2 s^T B t, so each entry is a sum of three numbers
+    from small products: O(2^K) in all, where evaluating each row alone would be O(2^K K^2).
+    """
+    k = w.log_odds.shape[0]
+    a = k // 2
+    first, second = patterns(a), patterns(k - a)
+
+    def table(matrix, linear):
+        def part(bits, block):
+            return jnp.sum((bits @ matrix[block, block]) * bits, axis=1) + bits @ linear[block]
+
+        low, high = slice(0, a), slice(a, k)
+        mixed = 2 * first @ matrix[low, high] @ second.T
+        return part(first, low)[:, None] + part(second, high)[None, :] + mixed
+
+    zero = jnp.zeros_like(w.gram)
+    prior = w.log_off + table(zero, w.log_odds)
+    distance = w.square + table(w.gram, -2 * w.cross)
+    return w.weight(prior, table(w.covariance, jnp.zeros_like(w.cross)), distance)
+
+
+class WholeRow(NamedTuple):
+    """All K bits drawn at once from their joint conditional."""
+
+    row: RowWeight
+    log_scale: jax.Array | float = 0.0
+
+    def from_noise(self, u):
+        table = pattern_table(self.row)
+        weights = jnp.exp(table - jnp.max(table))
+        k = self.row.log_odds.shape[0]
+        i = inverse_cdf(jnp.sum(weights, axis=1), u[0])
+        j = inverse_cdf(weights[i], u[1])
+        return jnp.concatenate([jnp.asarray(patterns(k // 2))[i], jnp.asarray(patterns(k - k // 2))[j]])
+
+    def sample(self, key):
+        return self.from_noise(jax.random.uniform(key, (2,)))
+
+    def log_density(self, value):
+        return self.log_scale + self.row.of(value)
+
+    @property
+    def log_normalizer(self):
+        return self.log_scale + jax.nn.logsumexp(pattern_table(self.row))
+
+
+class BitByBit(NamedTuple):
+    """The paper's update: each bit from its conditional given the other bits, in order.
+
+    It depends on the bits before the visit. Its reversal takes the bits in the opposite order.
+    """
+
+    row: RowWeight
+    current: jax.Array  # (K,)
+    backward: bool
+
+    def _scan(self, choose):
+        """Visit the bits; ``choose(k, logit)`` gives the new value of bit k. Returns (bits, logits)."""
+        w = self.row
+        k_bits = self.current.shape[0]
+        # Quadratic forms of the current bits, kept up to date flip by flip.
+        cov_z, gram_z = w.covariance @ self.current, w.gram @ self.current
+        variance = self.current @ cov_z
+        distance = w.square - 2 * self.current @ w.cross + self.current @ gram_z
+        bits = [self.current[k] for k in range(k_bits)]
+        logits = [None] * k_bits
+        for k in range(k_bits)[:: -1 if self.backward else 1]:
+            old = bits[k]
+            # Both quadratics with bit k off, then on.
+            v0 = variance - old * (2 * cov_z[k] - w.covariance[k, k])
+            r0 = distance - old * (2 * gram_z[k] - 2 * w.cross[k] - w.gram[k, k])
+            cov_off, gram_off = cov_z[k] - old * w.covariance[k, k], gram_z[k] - old * w.gram[k, k]
+            v1 = v0 + 2 * cov_off + w.covariance[k, k]
+            r1 = r0 + 2 * gram_off + w.gram[k, k] - 2 * w.cross[k]
+            i0, i1 = 1 + w.c * v0, 1 + w.c * v1
+            logits[k] = w.log_odds[k] - 0.5 * w.columns * jnp.log(i1 / i0) - 0.5 * w.c * (r1 / i1 - r0 / i0)
+            new = choose(k, logits[k])
+            change = new - old
+            cov_z, gram_z = cov_z + change * w.covariance[k], gram_z + change * w.gram[k]
+            variance, distance = v0 + new * (v1 - v0), r0 + new * (r1 - r0)
+            bits[k] = new
+        return jnp.stack(bits), jnp.stack(logits)
+
+    def from_noise(self, u):
+        bits, _ = self._scan(lambda k, logit: (u[k] < jax.nn.sigmoid(logit)).astype(self.current.dtype))
+        return bits
+
+    def sample(self, key):
+        return self.from_noise(jax.random.uniform(key, self.current.shape))
+
+    def log_density(self, value):
+        bits, logits = self._scan(lambda k, logit: value[k])
+        return jnp.sum(jax.nn.log_sigmoid(jnp.where(bits > 0, logits, -logits)))
+
+    @property
+    def log_normalizer(self):
+        return jnp.zeros(())

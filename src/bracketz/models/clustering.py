@@ -1,0 +1,205 @@
+"""Clustering: a mixture of K spherical Gaussians with known variances and unknown centres.
+
+    z_i ~ Categorical(mixture),  theta_kj ~ N(0, center_variance),  y_ij ~ N(theta_{z_i j}, noise_variance)
+
+The state is z; the centres are integrated out. With c_i = b_i / s_n^2, lam_k = 1/s_t^2 + sum_{i in k} c_i
+and S_k = sum_{i in k} c_i y_i,
+
+    log f(z; b) = sum_i log pi_{z_i} + const(b) + sum_k [ -(D/2) log(s_t^2 lam_k) + |S_k|^2 / (2 lam_k) ].
+
+One Gibbs sweep costs O(N K D).
+"""
+
+import dataclasses
+import itertools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.conditional import Categorical
+from bracketz.errors import InputError
+from bracketz.kernel import GibbsScan, Kernel
+from bracketz.models.base import (
+    Collapsed,
+    ExactEvidence,
+    Model,
+    Predictive,
+    RowLatents,
+    gaussian_log_constant,
+    normal_log_density,
+    require_components,
+    require_positive,
+    row_log_constant,
+)
+from bracketz.pytree import pytree_dataclass, static
+
+MAX_ENUMERATION = 2_000_000
+
+
+class ClusteringState(NamedTuple):
+    assignments: jax.Array  # (N,) int32
+
+
+class Centers(NamedTuple):
+    centers: jax.Array  # (K, D)
+
+
+class ClusterStatistics(NamedTuple):
+    """Posterior of the centres under powers: precision lam_k, precision-weighted sum S_k."""
+
+    precision: jax.Array  # (K,)
+    weighted_sum: jax.Array  # (K, D)
+
+
+class Row(NamedTuple):
+    y: jax.Array  # (D,)
+    c: jax.Array  # b_i / noise_variance
+
+
+@pytree_dataclass
+class Clustering(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
+    """See the module docstring. ``mixture`` defaults to uniform."""
+
+    components: int = static(default=10)
+    center_variance: float = 1.5
+    noise_variance: float = 1.65
+    mixture: jax.Array | None = None  # (K,)
+
+    fixed = "centers"
+
+    def __post_init__(self):
+        require_components(self.components)
+        require_positive(center_variance=self.center_variance, noise_variance=self.noise_variance)
+        mixture = self.mixture
+        if mixture is None:
+            mixture = np.full(self.components, 1.0 / self.components)
+        mixture = np.asarray(mixture, dtype=float)
+        if mixture.shape != (self.components,):
+            raise InputError(
+                f"mixture needs one probability for each of the {self.components} components, got {mixture.size}"
+            )
+        single = self.components == 1
+        if not np.all((mixture > 0) & ((mixture < 1) | single)) or abs(mixture.sum() - 1) > 1e-6:
+            raise InputError(
+                f"mixture must be probabilities inside (0, 1) that sum to 1, got {mixture.tolist()}"
+            )
+        object.__setattr__(self, "mixture", mixture / mixture.sum())
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        u = jax.random.uniform(key, shape[:1])
+        prior = Categorical(jnp.log(self.mixture))
+        return ClusteringState(jax.vmap(prior.from_noise)(u))
+
+    def log_annealed(self, state, y, powers):
+        stats = self._statistics(state.assignments, y, powers / self.noise_variance)
+        d = y.shape[1]
+        return (
+            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            + gaussian_log_constant(y, powers, self.noise_variance)
+            - 0.5 * d * jnp.sum(jnp.log(self.center_variance * stats.precision))
+            + 0.5 * jnp.sum(jnp.sum(stats.weighted_sum**2, axis=1) / stats.precision)
+        )
+
+    def kernel(self, y, powers) -> Kernel:
+        return ClusteringGibbs(Row(y, powers / self.noise_variance), model=self)
+
+    # Integrated-out centres.
+
+    def sample_parameters(self, key, shape):
+        scale = jnp.sqrt(self.center_variance)
+        return Centers(scale * jax.random.normal(key, (self.components, shape[1])))
+
+    def sample_data(self, key, state, parameters):
+        mean = parameters.centers[state.assignments]
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def log_joint(self, state, parameters, y, powers):
+        centers = parameters.centers
+        mean = centers[state.assignments]
+        rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
+        return (
+            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            + normal_log_density(centers, 0.0, self.center_variance)
+            + jnp.sum(powers * rows)
+        )
+
+    # Capabilities.
+
+    def point_conditional(self, state, y, powers, i):
+        gibbs = self.kernel(y, powers)
+        row = jax.tree.map(lambda a: a[i], gibbs.rows)
+        latents = gibbs.latents(state)
+        cache = gibbs.remove(gibbs.cache(latents), row, latents[i])
+        measure = gibbs.conditional(cache, row, latents[i])
+        return Categorical(measure.logits + row_log_constant(row.y, powers[i], self.noise_variance))
+
+    def replace_latent(self, state, i, latent):
+        return ClusteringState(state.assignments.at[i].set(latent))
+
+    def row_conditional(self, fixed, row, power):
+        rows = jax.vmap(lambda center: normal_log_density(row, center, self.noise_variance))(fixed)
+        return Categorical(jnp.log(self.mixture) + power * rows)
+
+    def sample_row(self, key, fixed, latent):
+        mean = fixed[latent]
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def exact_evidence(self, y):
+        n = y.shape[0]
+        if self.components**n > MAX_ENUMERATION:
+            raise InputError(
+                f"{self.components}^{n} assignments are too many to enumerate; use fewer rows or components"
+            )
+        every = np.array(list(itertools.product(range(self.components), repeat=n)), dtype=np.int32)
+        density = jax.vmap(lambda z: self.log_annealed(ClusteringState(z), y, jnp.ones(n)))
+        return float(jax.nn.logsumexp(density(jnp.asarray(every))))
+
+    def _statistics(self, assignments, y, c) -> ClusterStatistics:
+        weights = c[:, None] * (assignments[:, None] == jnp.arange(self.components))  # (N, K)
+        return ClusterStatistics(1 / self.center_variance + jnp.sum(weights, axis=0), weights.T @ y)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClusteringGibbs(GibbsScan):
+    """Collapsed Gibbs: each z_i from its conditional with the centres integrated out."""
+
+    model: Clustering = dataclasses.field(kw_only=True)
+
+    def noise(self, key, latents):
+        return jax.random.uniform(key, latents.shape)
+
+    def latents(self, state):
+        return state.assignments
+
+    def with_latents(self, state, latents):
+        return ClusteringState(latents)
+
+    def cache(self, latents):
+        return self.model._statistics(latents, self.rows.y, self.rows.c)
+
+    def remove(self, cache, row, latent):
+        return self._add(cache, row, latent, -row.c)
+
+    def insert(self, cache, row, latent):
+        return self._add(cache, row, latent, row.c)
+
+    def _add(self, cache, row, latent, c):
+        w = c * (jnp.arange(self.model.components) == latent)
+        return ClusterStatistics(cache.precision + w, cache.weighted_sum + w[:, None] * row.y)
+
+    def conditional(self, cache, row, latent):
+        """log pi_k + [log-mass of cluster k with the point] - [without]; common factors of row i dropped."""
+        lam, s = cache
+        lam_with = lam + row.c
+        square = jnp.sum(s * s, axis=1)
+        square_with = square + row.c * (2 * s @ row.y + row.c * jnp.sum(row.y**2))
+        d = row.y.shape[0]
+        return Categorical(
+            jnp.log(self.model.mixture)
+            - 0.5 * d * jnp.log(lam_with / lam)
+            + 0.5 * (square_with / lam_with - square / lam)
+        )

@@ -1,0 +1,193 @@
+"""Low rank: Y = U V + noise, with Gaussian factors.
+
+    u_ik ~ N(0, left_variance),  v_kj ~ N(0, right_variance),  y_ij ~ N(u_i . v_j, noise_variance)
+
+The state is V; U is integrated out and appears only inside the kernel (draw U | V, then V | U).
+With c_i = b_i / s_n^2 and Lam_i = I/s_u^2 + c_i V V^T,
+
+    log f(V; b) = log p(V) + const(b) + sum_i [ -(1/2) log det(s_u^2 Lam_i) + (c_i^2/2) y_i^T V^T Lam_i^-1 V y_i ].
+
+All Lam_i share the eigenvectors of V V^T, so one K x K eigendecomposition serves every row:
+O(N K D + K^3) for a density or a sweep.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.conditional import Gaussian, log_prob
+from bracketz.errors import InputError
+from bracketz.kernel import Kernel, Reversible
+from bracketz.models.base import (
+    Collapsed,
+    ExactEvidence,
+    Model,
+    Predictive,
+    RowLatents,
+    gaussian_log_constant,
+    normal_log_density,
+    require_components,
+    require_positive,
+    row_log_constant,
+)
+from bracketz.pytree import pytree_dataclass, static
+
+
+class LowRankState(NamedTuple):
+    right: jax.Array  # V, (K, D)
+
+
+class Left(NamedTuple):
+    left: jax.Array  # U, (N, K)
+
+
+class Spectrum(NamedTuple):
+    """V V^T = Q diag(e) Q^T, and every row projected: Q^T V y_i."""
+
+    vectors: jax.Array  # Q, (K, K)
+    values: jax.Array  # e, (K,)
+    projected: jax.Array  # (N, K)
+
+    def precision(self, c, left_variance):
+        """Eigenvalues of Lam_i for every row, (N, K)."""
+        return 1 / left_variance + c[:, None] * self.values
+
+
+def spectrum(right, y) -> Spectrum:
+    values, vectors = jnp.linalg.eigh(right @ right.T)
+    return Spectrum(vectors, jnp.maximum(values, 0.0), (y @ right.T) @ vectors)
+
+
+@pytree_dataclass
+class LowRank(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
+    """See the module docstring."""
+
+    components: int = static(default=5)
+    left_variance: float = 1.0
+    right_variance: float = 1.0
+    noise_variance: float = 0.63
+
+    fixed = "right"
+
+    def __post_init__(self):
+        require_components(self.components)
+        require_positive(
+            left_variance=self.left_variance,
+            right_variance=self.right_variance,
+            noise_variance=self.noise_variance,
+        )
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        scale = jnp.sqrt(self.right_variance)
+        return LowRankState(scale * jax.random.normal(key, (self.components, shape[1])))
+
+    def log_annealed(self, state, y, powers):
+        c = powers / self.noise_variance
+        basis = spectrum(state.right, y)
+        precision = basis.precision(c, self.left_variance)
+        return (
+            normal_log_density(state.right, 0.0, self.right_variance)
+            + gaussian_log_constant(y, powers, self.noise_variance)
+            - 0.5 * jnp.sum(jnp.log(self.left_variance * precision))
+            + 0.5 * jnp.sum((c[:, None] * basis.projected) ** 2 / precision)
+        )
+
+    def kernel(self, y, powers) -> Kernel:
+        return LowRankGibbs(self, y, powers / self.noise_variance)
+
+    # The integrated-out left factor.
+
+    def sample_parameters(self, key, shape):
+        scale = jnp.sqrt(self.left_variance)
+        return Left(scale * jax.random.normal(key, (shape[0], self.components)))
+
+    def sample_data(self, key, state, parameters):
+        mean = parameters.left @ state.right
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def log_joint(self, state, parameters, y, powers):
+        mean = parameters.left @ state.right
+        rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
+        return (
+            normal_log_density(parameters.left, 0.0, self.left_variance)
+            + normal_log_density(state.right, 0.0, self.right_variance)
+            + jnp.sum(powers * rows)
+        )
+
+    # Capabilities.
+
+    def point_conditional(self, state, y, powers, i):
+        return self.row_conditional(state.right, y[i], powers[i])
+
+    def replace_latent(self, state, i, latent):
+        return state  # u_i is integrated out of the state
+
+    def row_conditional(self, fixed, row, power):
+        """p(u) N(row | u V, s_n^2)^power as a Gaussian measure over u."""
+        c = power / self.noise_variance
+        k = self.components
+        precision = jnp.eye(k) / self.left_variance + c * fixed @ fixed.T
+        constant = row_log_constant(row, power, self.noise_variance)
+        log_scale = constant - 0.5 * k * jnp.log(2 * jnp.pi * self.left_variance)
+        return Gaussian(jnp.linalg.cholesky(precision), c * fixed @ row, log_scale)
+
+    def sample_row(self, key, fixed, latent):
+        mean = latent @ fixed
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def exact_evidence(self, y):
+        """Trapezoid rule over V, for K = 1 and at most two columns."""
+        n, d = y.shape
+        if self.components != 1 or d > 2:
+            raise InputError(
+                f"quadrature needs 1 component and at most 2 columns, got {self.components} and {d}"
+            )
+        # The prior bounds the integrand; 12 standard deviations hold all of it in double precision.
+        points = 20_001 if d == 1 else 801
+        half = 12.0 * np.sqrt(self.right_variance)
+        axis = np.linspace(-half, half, points)
+        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, 1, d)
+        density = jax.vmap(lambda v: self.log_annealed(LowRankState(v), y, jnp.ones(n)))
+        values = jax.lax.map(density, grid.reshape(points, -1, 1, d))
+        return float(jax.nn.logsumexp(values) + d * np.log(axis[1] - axis[0]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LowRankGibbs(Reversible):
+    """U | V as a block, then V | U as a block.
+
+    As a chain on V it is reversible: p(V) p(U|V) p(V'|U) = p(U) p(V|U) p(V'|U) is symmetric in V, V'.
+    """
+
+    model: LowRank
+    y: jax.Array  # (N, D)
+    c: jax.Array  # (N,)
+
+    def left_from_noise(self, right, noise):
+        """U | V: row i is Q [ c_i Q^T V y_i / precision + noise / sqrt(precision) ]."""
+        basis = spectrum(right, self.y)
+        precision = basis.precision(self.c, self.model.left_variance)
+        whitened = self.c[:, None] * basis.projected / precision + noise / jnp.sqrt(precision)
+        return whitened @ basis.vectors.T
+
+    def left_log_prob(self, left, right):
+        """log p(U | V, y; b)."""
+        rows = jax.vmap(lambda u, row, power: log_prob(self.model.row_conditional(right, row, power), u))
+        return jnp.sum(rows(left, self.y, self.c * self.model.noise_variance))
+
+    def right_conditional(self, left) -> Gaussian:
+        """V | U: columns are independent and share the precision I/s_v^2 + U^T C U."""
+        weighted = self.c[:, None] * left
+        precision = jnp.eye(self.model.components) / self.model.right_variance + left.T @ weighted
+        return Gaussian(jnp.linalg.cholesky(precision), weighted.T @ self.y)
+
+    def step(self, key, state):
+        k = self.model.components
+        key_left, key_right = jax.random.split(key)
+        left = self.left_from_noise(state.right, jax.random.normal(key_left, (self.y.shape[0], k)))
+        return LowRankState(self.right_conditional(left).sample(key_right))

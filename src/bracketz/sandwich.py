@@ -1,0 +1,223 @@
+"""Bidirectional Monte Carlo: both directions, more and more effort, until the bounds meet."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from bracketz._version import __version__
+from bracketz.anneal import Forward, Resampling, Reverse
+from bracketz.errors import InputError, unknown
+from bracketz.estimate import Certificate, Combine, Seconds, finite_json
+from bracketz.loop import run
+from bracketz.models.base import Model
+from bracketz.path import Path, prefix, tempered
+from bracketz.session import Session
+from bracketz.simulation import Data, as_data, check_seed, model_label
+from bracketz.weights import bennett
+
+PATHS = ("tempered", "prefix")
+FIRST_RUNG = {"tempered": 32, "prefix": 1}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Both bounds at one level of effort: distributions (tempered) or sweeps a row (prefix)."""
+
+    effort: int
+    lower: float
+    upper: float
+    forward: tuple[float, ...]  # log w, one a chain
+    reverse: tuple[float, ...]
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class Sandwich:
+    """Two-sided answer on simulated data.
+
+    lower, upper: stochastic bounds from all chains. log_ml and standard_error: Bennett's acceptance
+    ratio over both directions. certificate: covers log p(y) with the stated confidence for a rung
+    fixed in advance; ``anytime`` also pays for having chosen the rung by looking (see docs/sandwich.md).
+    jeffreys_bound: mean single-chain gap, which estimates KL(q_F || q_B) + KL(q_B || q_F) and so
+    bounds, in expectation, the divergence of the sampler's output from the posterior (nats).
+    """
+
+    model: str
+    lower: float
+    upper: float
+    log_ml: float
+    standard_error: float
+    certificate: Certificate
+    anytime: Certificate
+    jeffreys_bound: float
+    distributions: int
+    chains: int
+    seed: int
+    converged: bool
+    target: float
+    path: str
+    rungs: tuple[Rung, ...]
+    seconds: Seconds
+    version: str = __version__
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    def to_json(self) -> dict:
+        """The object of ``sandwich --json``."""
+        out = dataclasses.asdict(self)
+        out["gap"] = self.gap
+        out["certificate"]["anytime"] = {"low": self.anytime.low, "high": self.anytime.high}
+        del out["anytime"]
+        out["rungs"] = [
+            {"effort": r.effort, "lower": r.lower, "upper": r.upper, "gap": r.gap} for r in self.rungs
+        ]
+        return finite_json(out)
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """What does not change between rungs."""
+
+    model: Model
+    data: Data
+    path: str
+    schedule: str
+    sweeps: int
+    particles: int
+    shuffle: int | None
+    chains: int
+    seed: int
+
+    def programs(self, effort: int):
+        model, y = self.model, self.data.y
+        path: Path
+        if self.path == "tempered":
+            path, sweeps = tempered(effort, self.schedule), self.sweeps
+        else:
+            path, sweeps = prefix(model, y.shape[0], shuffle=self.shuffle), effort
+        common = (sweeps, Resampling(), self.particles)
+        return path, Forward(model, y, path, *common), Reverse(model, y, path, self.data.exact, *common)
+
+    def climb(self, effort: int, session: Session):
+        """Both directions at one effort: (rung or None when time ran out, run and compile seconds)."""
+        path, *programs = self.programs(effort)
+        values, run_seconds, compile_seconds = [], 0.0, 0.0
+        for name, program in zip(("lower", "upper"), programs, strict=True):
+            outcome = run(
+                program, path.num_edges, chains=self.chains, seed=self.seed,
+                stream=f"{name} {effort}", session=session,
+            )  # fmt: skip
+            run_seconds += outcome.run_seconds
+            compile_seconds += outcome.compile_seconds
+            if not outcome.finished:
+                return None, run_seconds, compile_seconds
+            values.append(outcome.log_values)
+        forward, reverse = values
+        rung = Rung(
+            effort,
+            Combine.ARITHMETIC(forward)[0],
+            Combine.HARMONIC(reverse)[0],
+            tuple(forward.tolist()),
+            tuple(reverse.tolist()),
+        )
+        return rung, run_seconds, compile_seconds
+
+
+def sandwich(
+    model: Model,
+    data,
+    *,
+    gap: float = 1.0,
+    chains: int = 25,
+    seed: int = 0,
+    confidence: float = 0.9,
+    path: str = "tempered",
+    schedule: str = "sigmoid",
+    sweeps: int = 1,
+    particles: int = 1,
+    shuffle: int | None = None,
+    first: int | None = None,
+    max_effort: int = 1 << 22,
+    session: Session | None = None,
+) -> Sandwich:
+    """Bracket log p(y) of simulated data until upper - lower <= ``gap``.
+
+    Effort (the number of distributions on the tempered path, kernel sweeps a row on the prefix path)
+    doubles from rung to rung, each with fresh randomness. The session's time limit is soft: the
+    first rung always finishes, and then the last complete rung is the answer, with
+    ``converged = False``. Total cost is about twice the last rung's: 2 * chains * effort sweeps each.
+    """
+    data = as_data(data, model)
+    check_seed(seed)
+    if not data.simulated:
+        raise InputError(
+            "a sandwich needs an exact posterior sample, which observed data do not have; use data from"
+            " bracketz simulate, or bracketz estimate for a lower bound"
+        )
+    if not gap > 0:
+        raise InputError(f"gap must be positive, got {gap}")
+    if path not in PATHS:
+        raise unknown("path", path, PATHS)
+    if chains < 2:
+        raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
+    for name, value in (("sweeps", sweeps), ("particles", particles)):
+        if value < 1:
+            raise InputError(f"{name} must be at least 1, got {value}")
+    Certificate.from_bounds(0.0, 0.0, confidence)  # refuse a bad confidence before the work
+    session = session or Session()
+    ladder = _Ladder(model, data, path, schedule, sweeps, particles, shuffle, chains, seed)
+
+    rungs: list[Rung] = []
+    run_seconds = compile_seconds = 0.0
+    effort = first or FIRST_RUNG[path]
+    session.must_finish = True
+    while True:
+        rung, ran, compiled = ladder.climb(effort, session)
+        session.must_finish = False
+        run_seconds += ran
+        compile_seconds += compiled
+        if rung is None:
+            session.progress.note("time is up: the answer is the last complete rung")
+            break
+        rungs.append(rung)
+        session.progress.note(
+            f"{effort:>8,} {'distributions' if path == 'tempered' else 'sweeps a row'}:"
+            f"  {rung.lower:.2f} <= log Z <= {rung.upper:.2f}   gap {rung.gap:.2f}"
+        )
+        if rung.gap <= gap or 2 * effort > max_effort:
+            break
+        if 2 * ran > session.remaining():
+            session.progress.note(
+                f"the next rung would take about {2 * ran:.0f} s and {max(0, session.remaining()):.0f} s are left"
+            )
+            break
+        effort *= 2
+
+    last = rungs[-1]
+    bar = bennett(np.array(last.forward), np.array(last.reverse))
+    looks = len(rungs)
+    return Sandwich(
+        model=model_label(model),
+        lower=last.lower,
+        upper=last.upper,
+        log_ml=bar.log_ml,
+        standard_error=bar.standard_error,
+        certificate=Certificate.from_bounds(last.lower, last.upper, confidence),
+        # Shares 1/(j (j+1)) over all rungs j = 1, 2, ... sum to 1: valid at any stopping time.
+        anytime=Certificate.from_bounds(last.lower, last.upper, confidence, 1 / (looks * (looks + 1))),
+        jeffreys_bound=float(np.mean(last.reverse) - np.mean(last.forward)),
+        distributions=last.effort if path == "tempered" else data.y.shape[0] + 1,
+        chains=chains,
+        seed=seed,
+        converged=last.gap <= gap,
+        target=gap,
+        path=path,
+        rungs=tuple(rungs),
+        seconds=Seconds(run_seconds, compile_seconds),
+    )
