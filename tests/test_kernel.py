@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import power_rows
 
 from bracketz.kernel import Compose, Metropolis, Repeat
 from bracketz.models.binary_attributes import BinaryState
 from bracketz.models.clustering import ClusteringState
 from bracketz.weights import logmeanexp
+from conftest import power_rows
 
 
 def all_states(name, model, rows):
@@ -94,9 +94,11 @@ def test_low_rank_sweep_is_reversible_in_distribution():
         state = model.sample_prior(k1, shape)
         y = model.simulate(k2, state, shape)
         new = model.kernel(y, jnp.ones(4)).step(k3, state)
-        g = lambda v: jnp.sum(v.right**2)
-        h = lambda v: jnp.tanh(jnp.sum((v.right @ y.T) ** 2) / 10)
-        return g(state) * h(new) - h(state) * g(new)
+        g, h = (
+            jnp.stack([jnp.sum(v.right**2), jnp.tanh(jnp.sum((v.right @ y.T) ** 2) / 10)])
+            for v in (state, new)
+        )
+        return g[0] * h[1] - g[1] * h[0]
 
     differences = np.asarray(jax.jit(jax.vmap(pair))(jax.random.split(jax.random.key(2), 200_000)))
     assert abs(differences.mean()) < 4.9 * differences.std() / np.sqrt(len(differences))

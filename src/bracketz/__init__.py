@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from bracketz._version import __version__
 
 if TYPE_CHECKING:
+    from bracketz.answer import Certificate, Combine, Estimate, Side
+    from bracketz.bidirectional import Sandwich, sandwich
     from bracketz.errors import InputError
-    from bracketz.estimate import Certificate, Combine, Estimate, Side
     from bracketz.estimators.ais import AIS
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.estimators.harmonic_mean import HarmonicMean
@@ -31,12 +32,11 @@ if TYPE_CHECKING:
     from bracketz.models.held_out import HeldOut
     from bracketz.models.low_rank import LowRank
     from bracketz.pytree import pytree_dataclass, static
-    from bracketz.sandwich import Sandwich, sandwich
     from bracketz.session import Checkpoint, Session
     from bracketz.simulation import Data, simulate
 
 _HOMES = {
-    "bracketz.estimate": ("Certificate", "Combine", "Estimate", "Side"),
+    "bracketz.answer": ("Certificate", "Combine", "Estimate", "Side"),
     "bracketz.estimators.ais": ("AIS",),
     "bracketz.estimators.base": ("Estimator", "estimate"),
     "bracketz.estimators.harmonic_mean": ("HarmonicMean",),
@@ -51,7 +51,7 @@ _HOMES = {
     "bracketz.models.held_out": ("HeldOut",),
     "bracketz.models.low_rank": ("LowRank",),
     "bracketz.pytree": ("pytree_dataclass", "static"),
-    "bracketz.sandwich": ("Sandwich", "sandwich"),
+    "bracketz.bidirectional": ("Sandwich", "sandwich"),
     "bracketz.session": ("Checkpoint", "Session"),
     "bracketz.simulation": ("Data", "simulate"),
 }

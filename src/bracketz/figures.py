@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bracketz.bidirectional import Sandwich
 from bracketz.errors import InputError
-from bracketz.sandwich import Sandwich
 
 LOWER, UPPER, TRUTH = "#0072B2", "#D55E00", "#333333"  # distinct to the colour-blind and in grey
 

@@ -12,11 +12,8 @@ same compiled block body runs for any chunk and on any number of devices.
 
 import functools
 import math
-import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
@@ -26,6 +23,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bracketz.errors import InputError
+from bracketz.runtime import double_precision, use_all_cores
 from bracketz.session import Session
 from bracketz.weights import logmeanexp
 
@@ -64,26 +62,6 @@ class Outcome(NamedTuple):
     finished: bool
     run_seconds: float
     compile_seconds: float
-
-
-@contextmanager
-def double_precision() -> Iterator[None]:
-    """float64 inside, whatever the caller's global JAX setting is and stays."""
-    with jax.enable_x64(True):
-        yield
-
-
-def use_all_cores() -> None:
-    """Present the CPU as one device a core, unless JAX has started or the user chose otherwise."""
-    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
-        return
-    if getattr(jax.config, "jax_num_cpu_devices", -1) not in (-1, None):
-        return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    try:
-        jax.config.update("jax_num_cpu_devices", cores or 1)
-    except RuntimeError:
-        pass  # JAX is running already: the user's own set-up stands
 
 
 def _layout(chains: int, devices: list) -> tuple[int, int, list]:

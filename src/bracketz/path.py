@@ -67,7 +67,8 @@ class Tempered(Path):
         def sigmoid(s):  # s is the paper's 1-based index
             return jax.nn.sigmoid(self.delta * (2 * s / total - 1))
 
-        return (sigmoid(t + 1) - sigmoid(1.0)) / (sigmoid(total) - sigmoid(1.0))
+        raw = (sigmoid(t + 1) - sigmoid(1.0)) / (sigmoid(total) - sigmoid(1.0))
+        return jnp.where(t == last, 1.0, raw)  # the posterior itself, not 1 up to rounding
 
     def powers(self, t, num_rows):
         return jnp.full(num_rows, self.inverse_temperature(t))

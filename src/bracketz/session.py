@@ -1,9 +1,7 @@
 """What surrounds a run: its time budget, its checkpoint file and whoever watches its progress."""
 
 import json
-import os
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from bracketz import npz
 from bracketz.errors import InputError
 
 
@@ -57,13 +56,14 @@ class Checkpoint:
             self._load()
 
     def _load(self) -> None:
+        arrays = npz.read(self.path)
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                for name, (step, count) in header["streams"].items():
-                    self._streams[name] = (step, [file[f"{name}:{j}"] for j in range(count)])
-                written_by = header["identity"]
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, AttributeError):
+            header = json.loads(str(arrays["header"]))  # type: ignore[index]
+            for name, (step, count) in header["streams"].items():
+                leaves = [arrays[f"{name}:{j}"] for j in range(count)]  # type: ignore[index]
+                self._streams[name] = (step, leaves)
+            written_by = header["identity"]
+        except (ValueError, KeyError, TypeError):
             raise InputError(f"{self.path} is not a bracketz checkpoint; name another file") from None
         if written_by != self.identity:
             keys = sorted(self.identity.keys() | written_by.keys())
@@ -86,15 +86,7 @@ class Checkpoint:
             "identity": self.identity,
             "streams": {n: [s, len(ls)] for n, (s, ls) in self._streams.items()},
         }
-        partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        try:
-            with open(partial, "wb") as file:
-                np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, self.path)
-        finally:
-            partial.unlink(missing_ok=True)
+        npz.write(self.path, arrays | {"header": np.array(json.dumps(header))})
         self._saved_at = time.monotonic()
 
 

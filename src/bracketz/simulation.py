@@ -3,18 +3,17 @@
 import csv
 import dataclasses
 import json
-import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from bracketz import npz
 from bracketz._version import __version__
 from bracketz.errors import InputError
-from bracketz.loop import double_precision, use_all_cores
 from bracketz.models.base import Collapsed, Model
+from bracketz.runtime import double_precision, use_all_cores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,15 +106,10 @@ def save(data: Data, path: str | Path, *, force: bool = False) -> None:
     for group in (data.exact, data.parameters):
         if group is not None:
             arrays.update(_named(group))
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with open(partial, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(partial, path)
+        npz.write(path, arrays)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -151,11 +145,9 @@ def load(path: str | Path, model: Model | None = None) -> Data:
 
 
 def _load_npz(path: Path, model: Model | None) -> Data:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, AttributeError):
-        raise InputError(f"{path} is not an .npz file from bracketz simulate") from None
+    arrays = npz.read(path)
+    if arrays is None:
+        raise InputError(f"{path} is not an .npz file from bracketz simulate")
     if "y" not in arrays or "meta" not in arrays:
         raise InputError(f"{path} lacks y or meta, so it is not from bracketz simulate")
     y = _checked_array(arrays["y"], str(path))

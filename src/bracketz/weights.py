@@ -74,6 +74,13 @@ def _sigmoid(x):
     return 0.5 * (1 + np.tanh(0.5 * x))
 
 
+def _weighted_moments(values, weights):
+    """Mean and variance of ``values`` under normalised ``weights``."""
+    weights = weights / np.sum(weights)
+    mean = np.sum(weights * values)
+    return mean, np.sum(weights * (values - mean) ** 2)
+
+
 def bennett(forward: np.ndarray, reverse: np.ndarray) -> Bar:
     """Bennett's acceptance ratio from both directions' l = log w (each an estimate of log Z).
 
@@ -82,10 +89,14 @@ def bennett(forward: np.ndarray, reverse: np.ndarray) -> Bar:
     sum over both samples of that probability = n_B (Shirts et al. 2003). The left side falls
     monotonically in log Z: bisection.
 
-    Error bar: forward chains are independent. Reverse chains share one exact sample, so their scores
-    are correlated by an amount a single sample cannot show directly. What it can show: the total
-    variance of the score under q_B (estimated from the pooled sample, forward chains included) less
-    the variance within the reverse chains is due to the shared start, and does not average out.
+    Error bar: forward chains are independent. Reverse chains share one exact sample: they are one
+    cluster, and what the shared start contributes does not average out. A single cluster shows its own
+    deviation only against an independent prediction, which the forward chains give by reweighting,
+    E_B[h] = E_F[h exp(l - log Z)]. The shared part is the largest of three estimates: total variance of
+    the score under q_B (pooled, or forward chains reweighted) less the variance within the reverse
+    chains, and the squared deviation of their mean from the prediction. In simulations with
+    correlations from 0 to 0.95 the interval of two standard errors covers 93 to 99 % of the time
+    (tests/test_weights.py); treating the chains as independent covers far less.
     """
     forward, reverse = np.asarray(forward, float), np.asarray(reverse, float)
     pooled = np.concatenate([forward, reverse])
@@ -105,9 +116,9 @@ def bennett(forward: np.ndarray, reverse: np.ndarray) -> Bar:
     information = np.sum(p * (1 - p))
     if n_f < 2 or n_b < 2 or information == 0:
         return Bar(float(log_z), float("inf"))
-    mean_b = np.sum(p * p) / n_b  # E_B[h] = E_pooled[h P(reverse | l)] / P(reverse)
-    total_b = np.sum(p * (p - mean_b) ** 2) / n_b
     within_b = np.var(score_b, ddof=1)
-    shared = max(0.0, total_b - within_b)
+    _, pooled_b = _weighted_moments(p, p)  # E_B[h] = E_pooled[h P(reverse | l)] / P(reverse)
+    predicted, predicted_b = _weighted_moments(score_f, np.exp(forward - forward.max()))
+    shared = max(pooled_b - within_b, predicted_b - within_b, (np.mean(score_b) - predicted) ** 2)
     variance = n_f * np.var(score_f, ddof=1) + n_b * within_b + n_b**2 * shared
     return Bar(float(log_z), float(np.sqrt(variance) / information))

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import TINY, power_rows
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.conditional import Categorical, Gaussian, log_prob
 from bracketz.models.binary_row import BitByBit, WholeRow, pattern_table, patterns
+from conftest import TINY, power_rows
 
 KEYS = [jax.random.key(s) for s in range(3)]
 
@@ -121,7 +121,7 @@ def test_each_bit_conditional_matches_joint(backward):
         i, new = 2, jnp.array([1.0, 0.0, 0.0, 1.0])
         whole = model.point_conditional(state, y, powers, i)
         scan = BitByBit(whole.row, state.attributes[i], backward)
-        _, logits = scan._scan(lambda k, logit: new[k])
+        _, logits = scan._scan(lambda k, logit, new=new: new[k])
         bits = state.attributes[i]
         for k in range(4)[:: -1 if backward else 1]:
             on, off = (

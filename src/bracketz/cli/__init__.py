@@ -1,5 +1,6 @@
 """The command line. ``main`` turns every kind of bad input into one sentence and exit code 2."""
 
+import itertools
 import os
 import sys
 from typing import Any
@@ -23,7 +24,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except usage_error as error:
-        _fail(error.format_message())
+        _fail(error.format_message() + _given_value(error))
     except InputError as error:
         _fail(str(error))
     except (typer.Abort, KeyboardInterrupt):
@@ -36,6 +37,17 @@ def main() -> None:
         _fail("not enough memory for data of this size; use fewer rows, components or chains")
     else:
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _given_value(error: Any) -> str:
+    """``, got 'ten'``: the word after the option that was refused, which the parser does not name."""
+    for option in getattr(getattr(error, "param", None), "opts", ()):
+        for word, following in itertools.pairwise(sys.argv):
+            if word == option:
+                return f", got '{following}'"
+            if word.startswith(option + "="):
+                return f", got '{word.partition('=')[2]}'"
+    return ""
 
 
 def _fail(sentence: str) -> None:

@@ -195,6 +195,7 @@ def sandwich(
     first: Annotated[
         int | None, typer.Option(help="Effort of the first rung; it doubles from there.")
     ] = None,
+    max_effort: Annotated[int | None, typer.Option(help="Do not go beyond this effort.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Save a picture of the bounds closing (.png, .pdf, .svg).")
     ] = None,
@@ -211,8 +212,8 @@ def sandwich(
     [dim]bracketz sandwich clustering --gap 0.5[/dim]
     """
     from bracketz import simulation
+    from bracketz.bidirectional import sandwich as run_sandwich
     from bracketz.cli import build, show
-    from bracketz.sandwich import sandwich as run_sandwich
 
     if plot is not None:
         simulation.refuse_existing(plot, force)
@@ -225,7 +226,7 @@ def sandwich(
         chosen, loaded = build.load_problem(model, data, components, settings or [])
     knobs = {
         "gap": gap, "chains": chains, "seed": seed, "confidence": confidence, "path": path,
-        "schedule": schedule, "sweeps": sweeps, "particles": particles, "first": first,
+        "schedule": schedule, "sweeps": sweeps, "particles": particles, "first": first, "max_effort": max_effort,
     }  # fmt: skip
     session = build.make_session(
         knobs | {"command": "sandwich"}, chosen, loaded,
@@ -254,10 +255,10 @@ def demo(
     import json as json_module
 
     from bracketz import simulation
+    from bracketz.bidirectional import sandwich as run_sandwich
     from bracketz.cli import build, show
     from bracketz.figures import closing_bounds
     from bracketz.models import REGISTRY
-    from bracketz.sandwich import sandwich as run_sandwich
 
     picture, numbers = out / "bounds.png", out / "bounds.json"
     out.mkdir(parents=True, exist_ok=True)

@@ -156,5 +156,6 @@ def make_session(
             "data": hashlib.sha256(data.y.tobytes()).hexdigest(),
             "version": _version.__version__,
         }
-        store = Checkpoint(checkpoint, identity, resume=resume)
+        every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))
+        store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=every)
     return Session(max_seconds=max_seconds, checkpoint=store, progress=Bar(quiet))

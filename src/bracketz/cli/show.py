@@ -5,8 +5,8 @@ import json
 from rich.console import Console
 from rich.table import Table
 
-from bracketz.estimate import Estimate
-from bracketz.sandwich import Sandwich
+from bracketz.answer import Estimate
+from bracketz.bidirectional import Sandwich
 
 BOUND = {"lower": "stochastic lower bound", "upper": "stochastic upper bound", "none": "no bound"}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bracketz.anneal import Forward
-from bracketz.estimate import Combine, Side
+from bracketz.answer import Combine, Side
 from bracketz.estimators.base import Estimator, require_at_least
 from bracketz.loop import run
 from bracketz.path import tempered

@@ -4,8 +4,8 @@ import dataclasses
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from bracketz.answer import Combine, Estimate, Seconds, Side
 from bracketz.errors import InputError
-from bracketz.estimate import Combine, Estimate, Seconds, Side
 from bracketz.loop import Outcome
 from bracketz.models.base import Model
 from bracketz.session import Session

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bracketz.estimate import Combine, Side
+from bracketz.answer import Combine, Side
 from bracketz.estimators.base import Estimator, require_at_least
 from bracketz.loop import Program, run
 from bracketz.models.base import Model

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bracketz.anneal import Reverse
-from bracketz.estimate import Combine, Side
+from bracketz.answer import Combine, Side
 from bracketz.estimators.ais import AIS
 from bracketz.loop import run
 from bracketz.path import tempered

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bracketz.anneal import Reverse
-from bracketz.estimate import Combine, Side
+from bracketz.answer import Combine, Side
 from bracketz.estimators.smc import SMC
 from bracketz.loop import run
 

@@ -21,6 +21,7 @@ import numpy as np
 from bracketz.conditional import Conditional
 from bracketz.errors import InputError
 from bracketz.kernel import Kernel
+from bracketz.runtime import double_precision
 
 State = Any  # a NamedTuple of arrays
 Parameters = Any  # a NamedTuple of arrays
@@ -112,6 +113,19 @@ class ExactEvidence(ABC):
     @abstractmethod
     def exact_evidence(self, y) -> float:
         """log p(y), refusing (``InputError``) when the instance is too large."""
+
+
+def log_total(model: Model, y, states: State) -> float:
+    """log sum over ``states`` (leading axes: blocks, states of a block) of f(x; 1)."""
+    with double_precision():
+        return float(_log_total(model, y, states))
+
+
+@jax.jit
+def _log_total(model, y, states):
+    ones = jnp.ones(y.shape[0])
+    density = jax.vmap(lambda state: model.log_annealed(state, y, ones))
+    return jax.nn.logsumexp(jax.lax.map(density, states))
 
 
 def row_log_constant(row, power, noise_variance):

@@ -20,7 +20,6 @@ Two updates of a row are offered: bit by bit (O(K^2) a row, the paper's), and th
 """
 
 import dataclasses
-import itertools
 from typing import NamedTuple
 
 import jax
@@ -36,12 +35,13 @@ from bracketz.models.base import (
     Predictive,
     RowLatents,
     gaussian_log_constant,
+    log_total,
     normal_log_density,
     require_components,
     require_positive,
     row_log_constant,
 )
-from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow
+from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns
 from bracketz.pytree import pytree_dataclass, static
 
 MAX_WHOLE_ROW = 12
@@ -185,10 +185,9 @@ class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
             raise InputError(
                 f"2^{n * k} bit patterns are too many to enumerate; use fewer rows or components"
             )
-        every = np.array(list(itertools.product((0.0, 1.0), repeat=n * k))).reshape(-1, n, k)
-        density = jax.vmap(lambda z: self.log_annealed(BinaryState(z), y, jnp.ones(n)))
+        every = patterns(n * k).reshape(-1, n, k)
         blocks = every.reshape(max(1, len(every) // 4096), -1, n, k)
-        return float(jax.nn.logsumexp(jax.lax.map(density, jnp.asarray(blocks))))
+        return log_total(self, y, BinaryState(blocks))
 
     def _log_odds(self):
         p = self.attribute_probability

@@ -11,7 +11,6 @@ One Gibbs sweep costs O(N K D).
 """
 
 import dataclasses
-import itertools
 from typing import NamedTuple
 
 import jax
@@ -28,6 +27,7 @@ from bracketz.models.base import (
     Predictive,
     RowLatents,
     gaussian_log_constant,
+    log_total,
     normal_log_density,
     require_components,
     require_positive,
@@ -145,7 +145,7 @@ class Clustering(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
         return Categorical(jnp.log(self.mixture) + power * rows)
 
     def sample_row(self, key, fixed, latent):
-        mean = fixed[latent]
+        mean = jnp.asarray(fixed)[latent]
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
     def exact_evidence(self, y):
@@ -154,9 +154,9 @@ class Clustering(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
             raise InputError(
                 f"{self.components}^{n} assignments are too many to enumerate; use fewer rows or components"
             )
-        every = np.array(list(itertools.product(range(self.components), repeat=n)), dtype=np.int32)
-        density = jax.vmap(lambda z: self.log_annealed(ClusteringState(z), y, jnp.ones(n)))
-        return float(jax.nn.logsumexp(density(jnp.asarray(every))))
+        every = np.indices((self.components,) * n, dtype=np.int32).reshape(n, -1).T
+        blocks = every.reshape(self.components if n > 8 else 1, -1, n)
+        return log_total(self, y, ClusteringState(blocks))
 
     def _statistics(self, assignments, y, c) -> ClusterStatistics:
         weights = c[:, None] * (assignments[:, None] == jnp.arange(self.components))  # (N, K)

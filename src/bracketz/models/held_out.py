@@ -16,6 +16,7 @@ from bracketz.errors import InputError
 from bracketz.kernel import Kernel, Reversible
 from bracketz.models.base import ExactEvidence, Model, Predictive, RowLatents
 from bracketz.pytree import pytree_dataclass
+from bracketz.runtime import double_precision
 
 
 class HeldOutState(NamedTuple):
@@ -68,10 +69,16 @@ class HeldOut(Model, Predictive, ExactEvidence):
         return HeldOutState(state.latents.at[i].set(latent))
 
     def exact_evidence(self, y):
-        def row(row):
-            return self.model.row_conditional(self.fixed, row, 1.0).log_normalizer
+        with double_precision():
+            return float(_closed_form(self, y))
 
-        return float(jnp.sum(jax.vmap(row)(y)))
+
+@jax.jit
+def _closed_form(held_out: HeldOut, y):
+    def row(row):
+        return held_out.model.row_conditional(held_out.fixed, row, 1.0).log_normalizer
+
+    return jnp.sum(jax.vmap(row)(y))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

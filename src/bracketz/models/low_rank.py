@@ -28,6 +28,7 @@ from bracketz.models.base import (
     Predictive,
     RowLatents,
     gaussian_log_constant,
+    log_total,
     normal_log_density,
     require_components,
     require_positive,
@@ -142,19 +143,18 @@ class LowRank(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
 
     def exact_evidence(self, y):
         """Trapezoid rule over V, for K = 1 and at most two columns."""
-        n, d = y.shape
+        d = y.shape[1]
         if self.components != 1 or d > 2:
             raise InputError(
                 f"quadrature needs 1 component and at most 2 columns, got {self.components} and {d}"
             )
-        # The prior bounds the integrand; 12 standard deviations hold all of it in double precision.
-        points = 20_001 if d == 1 else 801
+        # The prior bounds the integrand: 12 standard deviations hold all of it, and for an analytic
+        # integrand the trapezoid rule converges exponentially.
+        points = 4001 if d == 1 else 241
         half = 12.0 * np.sqrt(self.right_variance)
         axis = np.linspace(-half, half, points)
-        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, 1, d)
-        density = jax.vmap(lambda v: self.log_annealed(LowRankState(v), y, jnp.ones(n)))
-        values = jax.lax.map(density, grid.reshape(points, -1, 1, d))
-        return float(jax.nn.logsumexp(values) + d * np.log(axis[1] - axis[0]))
+        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(points, -1, 1, d)
+        return log_total(self, y, LowRankState(grid)) + d * float(np.log(axis[1] - axis[0]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ import numpy as np
 
 from bracketz._version import __version__
 from bracketz.anneal import Forward, Resampling, Reverse
+from bracketz.answer import Certificate, Combine, Seconds, finite_json
 from bracketz.errors import InputError, unknown
-from bracketz.estimate import Certificate, Combine, Seconds, finite_json
 from bracketz.loop import run
 from bracketz.models.base import Model
 from bracketz.path import Path, prefix, tempered
@@ -18,6 +18,9 @@ from bracketz.weights import bennett
 
 PATHS = ("tempered", "prefix")
 FIRST_RUNG = {"tempered": 32, "prefix": 1}
+#: On the prefix path even perfect mixing leaves a gap (paper, eqn. shme-theory-terms), so sweeps alone
+#: stop helping; more particles or chains, or the tempered path, go further.
+LAST_RUNG = {"tempered": 1 << 22, "prefix": 1 << 9}
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def sandwich(
     particles: int = 1,
     shuffle: int | None = None,
     first: int | None = None,
-    max_effort: int = 1 << 22,
+    max_effort: int | None = None,
     session: Session | None = None,
 ) -> Sandwich:
     """Bracket log p(y) of simulated data until upper - lower <= ``gap``.
@@ -176,6 +179,7 @@ def sandwich(
     rungs: list[Rung] = []
     run_seconds = compile_seconds = 0.0
     effort = first or FIRST_RUNG[path]
+    top = max_effort or LAST_RUNG[path]
     session.must_finish = True
     while True:
         rung, ran, compiled = ladder.climb(effort, session)
@@ -190,7 +194,13 @@ def sandwich(
             f"{effort:>8,} {'distributions' if path == 'tempered' else 'sweeps a row'}:"
             f"  {rung.lower:.2f} <= log Z <= {rung.upper:.2f}   gap {rung.gap:.2f}"
         )
-        if rung.gap <= gap or 2 * effort > max_effort:
+        if rung.gap <= gap:
+            break
+        if 2 * effort > top:
+            session.progress.note(
+                f"not beyond {top:,}: raise max-effort"
+                + (", or particles, or take the tempered path" if path == "prefix" else "")
+            )
             break
         if 2 * ran > session.remaining():
             session.progress.note(

@@ -1,0 +1,5 @@
+"""``python -m bracketz``."""
+
+from bracketz.cli import main
+
+main()

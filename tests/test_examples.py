@@ -1,0 +1,53 @@
+"""The documented user model, and every Python block of the README."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_a_users_own_model_is_sandwiched_to_its_known_evidence():
+    """Linear-Gaussian: y ~ N(0, s_w X X^T + s_n I), so log p(y) is closed-form."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from regression import PolynomialRegression
+
+    from bracketz import sandwich, simulate
+
+    model = PolynomialRegression()
+    data = simulate(model, seed=3)
+    x = np.linspace(-1, 1, 30)[:, None] ** np.arange(4)
+    covariance = x @ x.T + 0.25 * np.eye(30)
+    y = data.y[:, 0]
+    truth = -0.5 * y @ np.linalg.solve(covariance, y) - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+    for path, particles, gap in (("tempered", 1, 0.2), ("prefix", 100, 1.0)):
+        answer = sandwich(model, data, gap=gap, path=path, particles=particles, chains=50, max_effort=1 << 14)
+        assert answer.converged
+        assert abs(answer.log_ml - truth) < max(0.1, 4 * answer.standard_error)
+
+
+@pytest.mark.slow
+def test_a_users_own_class_on_the_command_line():
+    command = [sys.executable, "-m", "bracketz", "sandwich", "regression:PolynomialRegression", "--json"]
+    done = subprocess.run(command, cwd=ROOT / "examples", capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["model"] == "regression:PolynomialRegression" and answer["converged"]
+
+
+def test_the_example_is_short():
+    assert len((ROOT / "examples" / "regression.py").read_text().splitlines()) <= 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_python_blocks_in_the_docs_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S):
+        exec(compile(block, page, "exec"), {"__name__": "docs"})
