@@ -58,7 +58,7 @@ def test_bar_with_unequal_numbers_and_no_overlap():
     forward, reverse = gaussian_work(rng, 7.0, 1.0, 4000)
     assert abs(bennett(forward[:500], reverse).log_ml - 7.0) < 0.2
     apart = bennett(np.array([-50.0, -51.0]), np.array([50.0, 51.0]))
-    assert -50 < apart.log_ml < 50 and apart.standard_error > 10
+    assert apart.log_ml == 0.0 and apart.standard_error == 50.5
 
 
 @pytest.mark.parametrize("gap", [1.0, 4.0])

@@ -2,7 +2,7 @@
 
 import enum
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class Estimate:
     knobs: dict
     seed: int
     seconds: Seconds
+    details: dict = field(default_factory=dict)
     version: str = __version__
 
     @property

@@ -35,8 +35,12 @@ class Reversible(Kernel):
         return self
 
 
-class Scored(ABC):
+class ScoredKernel(Kernel):
     """A kernel whose transition density is known; the Chib-style estimators need it."""
+
+    @abstractmethod
+    def reversed(self) -> "ScoredKernel":
+        """The exact time reversal, scored too."""
 
     @abstractmethod
     def log_prob(self, new_state, state):
@@ -106,7 +110,7 @@ class Metropolis(Reversible):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class GibbsScan(Kernel, Scored):
+class GibbsScan(ScoredKernel):
     """Visit the data points in order, redrawing the latent of each given all the others.
 
     A subclass says how its cache (the statistics of all points) loses a point, which conditional
@@ -176,5 +180,5 @@ class GibbsScan(Kernel, Scored):
         )
         return jnp.sum(scores)
 
-    def reversed(self) -> Kernel:
+    def reversed(self) -> ScoredKernel:
         return dataclasses.replace(self, backward=not self.backward)

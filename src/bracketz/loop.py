@@ -53,6 +53,10 @@ class Program(ABC):
     def log_value(self, carry) -> jax.Array:
         """This chain's log-ML estimate, final after the last step."""
 
+    def done(self, carry) -> jax.Array:
+        """Whether this chain has stopped by itself; the run ends when all have."""
+        return jnp.asarray(False)
+
 
 class Outcome(NamedTuple):
     """What a run gives back; the leading axis of everything is chains."""
@@ -88,7 +92,7 @@ def _start(program, seed, stream, chain_ids):
 
 @jax.jit
 def _log_values(program, carry):
-    return jax.vmap(jax.vmap(program.log_value))(carry)
+    return jax.vmap(jax.vmap(lambda chain: (program.log_value(chain), program.done(chain))))(carry)
 
 
 @functools.partial(jax.jit, static_argnames="mesh", donate_argnames="carry")
@@ -169,13 +173,13 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
         return jax.block_until_ready(carry)
 
     carry = advance(carry, done, done)  # no steps: compiles, if need be
-    values = unblocked(_log_values(program, carry))
+    values, stopped = unblocked(_log_values(program, carry))
     compile_seconds = time.perf_counter() - began
 
     run_seconds = 0.0
     chunk = 1
     with session.task(stream, num_steps, done) as report:
-        while done < num_steps and not session.expired():
+        while done < num_steps and not stopped.all() and not session.expired():
             last = min(num_steps, done + chunk)
             began = time.perf_counter()
             carry = advance(carry, done, last)
@@ -184,11 +188,13 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             # Aim at a quarter of a second, growing by at most 8 so that one lucky chunk cannot overshoot.
             chunk = max(1, min(8 * chunk, int(CHUNK_SECONDS * (last - done) / max(elapsed, 1e-6))))
             done = last
-            values = unblocked(_log_values(program, carry))
+            values, stopped = unblocked(_log_values(program, carry))
             report(done, program.sign * float(logmeanexp(jnp.asarray(program.sign * values))))
-            if session.wants_checkpoint(done == num_steps):
+            if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
-    return Outcome(values, unblocked(carry), done >= num_steps, run_seconds, compile_seconds)
+    return Outcome(
+        values, unblocked(carry), done >= num_steps or bool(stopped.all()), run_seconds, compile_seconds
+    )
 
 
 def _reblock(template, flat, chains):

@@ -2,6 +2,7 @@
 
 import json
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -78,16 +79,18 @@ def print_estimators(estimators: list[dict], models: list[str]) -> None:
 
 
 def print_demo(answers: list[Sandwich], picture: str) -> None:
-    columns = ("model", "log ML (BAR)", "lower", "upper", "gap", "distr.", "run s")
-    table = Table(*columns, title="log p(y) of three simulated data sets, 50 x 25", title_justify="left")
+    columns = ("model", "log ML", "±", "lower", "upper", "gap", "distr.", "run s")
+    title = "log p(y) of three simulated data sets, 50 x 25"
+    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for a in answers:
         table.add_row(
             a.model,
-            f"{a.log_ml:.2f} ± {a.standard_error:.2f}",
+            f"{a.log_ml:.2f}",
+            f"{a.standard_error:.2f}",
             f"{a.lower:.2f}",
             f"{a.upper:.2f}",
             f"{a.gap:.2f}",
-            f"{a.distributions}",
+            f"{a.distributions:,}",
             f"{a.seconds.run:.1f}",
         )
     console = Console()

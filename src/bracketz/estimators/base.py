@@ -37,6 +37,10 @@ class Estimator(ABC):
         """The knobs as reported, defaults resolved."""
         return dataclasses.asdict(self)  # type: ignore[call-overload]
 
+    def details(self, outcome: Outcome) -> dict:
+        """What else is worth reporting, as plain values."""
+        return {}
+
     def refusal(self, model: type[Model] | Model, simulated: bool) -> str | None:
         """Why this estimator cannot run, as a sentence; None if it can."""
         kind = model if isinstance(model, type) else type(model)
@@ -91,4 +95,5 @@ def estimate(
         knobs=estimator.settings(model),
         seed=seed,
         seconds=Seconds(outcome.run_seconds, outcome.compile_seconds),
+        details=estimator.details(outcome),
     )

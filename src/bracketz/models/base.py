@@ -12,6 +12,7 @@ is an (N, D) array, one row a data point. ``shape`` is (N, D).
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
@@ -20,7 +21,7 @@ import numpy as np
 
 from bracketz.conditional import Conditional
 from bracketz.errors import InputError
-from bracketz.kernel import Kernel
+from bracketz.kernel import Kernel, ScoredKernel
 from bracketz.runtime import double_precision
 
 State = Any  # a NamedTuple of arrays
@@ -113,6 +114,110 @@ class ExactEvidence(ABC):
     @abstractmethod
     def exact_evidence(self, y) -> float:
         """log p(y), refusing (``InputError``) when the instance is too large."""
+
+
+class TransitionDensity(ABC):
+    """Chib-style estimators: a posterior chain whose transition density is known."""
+
+    @abstractmethod
+    def scored_chain(self, y) -> "ScoredChain":
+        """The chain, on a state space of its own (low rank keeps U there)."""
+
+
+class ScoredChain(ABC):
+    """A posterior chain with everything written down (see ``TransitionDensity``)."""
+
+    kernel: ScoredKernel
+
+    @abstractmethod
+    def begin(self, key, state: State) -> Any:
+        """A state of this chain from a state of the model."""
+
+    @abstractmethod
+    def log_joint(self, state) -> jax.Array:
+        """log p(x, y)."""
+
+
+class ConstrainedPrior(ABC):
+    """Nested sampling: moves that keep the prior restricted to a high-likelihood region."""
+
+    @abstractmethod
+    def constrained_prior(self, y) -> "Constrained":
+        """The moves, for these data."""
+
+
+class Constrained(ABC):
+    """The prior above a likelihood cutoff (see ``ConstrainedPrior``)."""
+
+    @abstractmethod
+    def sample_prior(self, key) -> Any:
+        """A free draw."""
+
+    @abstractmethod
+    def log_likelihood(self, state) -> jax.Array:
+        """log L(x)."""
+
+    @abstractmethod
+    def step(self, key, state, cutoff) -> Any:
+        """A sweep that leaves the prior restricted to log L > cutoff invariant, from a state inside."""
+
+
+class Variational(ABC):
+    """Variational Bayes."""
+
+    @abstractmethod
+    def variational(self, y) -> "MeanField":
+        """The factored family q(latents) q(parameters), for these data."""
+
+
+class MeanField(ABC):
+    """Coordinate ascent on E_q[log p(x, y)] + H[q] (see ``Variational``)."""
+
+    @property
+    @abstractmethod
+    def updates(self) -> tuple[Callable, ...]:
+        """Functions q -> q, each the optimum of one factor given the others; applied in order."""
+
+    @abstractmethod
+    def start(self, key) -> Any:
+        """A random q."""
+
+    @abstractmethod
+    def start_at(self, state: State, parameters: Parameters) -> Any:
+        """q concentrated at the values that generated the data (the paper's hint experiment)."""
+
+    @abstractmethod
+    def objective(self, q) -> jax.Array:
+        """The lower bound on log p(y), all constants included."""
+
+
+class PointFit(ABC):
+    """BIC: maximum likelihood with the latent variables summed or integrated out."""
+
+    @abstractmethod
+    def maximum_likelihood(self, y) -> "Fit":
+        """The fit, for these data."""
+
+
+class Fit(ABC):
+    """EM or a closed form (see ``PointFit``)."""
+
+    @property
+    @abstractmethod
+    def num_parameters(self) -> int:
+        """Free parameters, continuous symmetries removed."""
+
+    @abstractmethod
+    def start(self, key) -> Any:
+        """Initial parameters."""
+
+    @abstractmethod
+    def update(self, parameters) -> Any:
+        """One step that does not lower the likelihood."""
+
+    @abstractmethod
+    def log_likelihood(self, parameters) -> jax.Array:
+        """log p(y | parameters)."""
 
 
 def log_total(model: Model, y, states: State) -> float:

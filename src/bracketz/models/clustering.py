@@ -22,10 +22,14 @@ from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
     Collapsed,
+    ConstrainedPrior,
     ExactEvidence,
     Model,
+    PointFit,
     Predictive,
     RowLatents,
+    TransitionDensity,
+    Variational,
     gaussian_log_constant,
     log_total,
     normal_log_density,
@@ -59,7 +63,17 @@ class Row(NamedTuple):
 
 
 @pytree_dataclass
-class Clustering(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
+class Clustering(
+    Collapsed,
+    Model,
+    Predictive,
+    RowLatents,
+    TransitionDensity,
+    ConstrainedPrior,
+    Variational,
+    PointFit,
+    ExactEvidence,
+):
     """See the module docstring. ``mixture`` defaults to uniform."""
 
     components: int = static(default=10)
@@ -147,6 +161,28 @@ class Clustering(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
     def sample_row(self, key, fixed, latent):
         mean = jnp.asarray(fixed)[latent]
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    # Each in a file of its own, which knows this one.
+
+    def scored_chain(self, y):
+        from bracketz.models.scored import CollapsedChain
+
+        return CollapsedChain(self, y)
+
+    def constrained_prior(self, y):
+        from bracketz.models.constrained import ClusteringConstrained
+
+        return ClusteringConstrained(self, y)
+
+    def variational(self, y):
+        from bracketz.models.variational import ClusteringMeanField
+
+        return ClusteringMeanField(self, y)
+
+    def maximum_likelihood(self, y):
+        from bracketz.models.maximum_likelihood import ClusteringFit
+
+        return ClusteringFit(self, y)
 
     def exact_evidence(self, y):
         n = y.shape[0]

@@ -23,10 +23,14 @@ from bracketz.errors import InputError
 from bracketz.kernel import Kernel, Reversible
 from bracketz.models.base import (
     Collapsed,
+    ConstrainedPrior,
     ExactEvidence,
     Model,
+    PointFit,
     Predictive,
     RowLatents,
+    TransitionDensity,
+    Variational,
     gaussian_log_constant,
     log_total,
     normal_log_density,
@@ -43,6 +47,13 @@ class LowRankState(NamedTuple):
 
 class Left(NamedTuple):
     left: jax.Array  # U, (N, K)
+
+
+class Factors(NamedTuple):
+    """Both factors, where an algorithm cannot do without U."""
+
+    left: jax.Array  # (N, K)
+    right: jax.Array  # (K, D)
 
 
 class Spectrum(NamedTuple):
@@ -63,7 +74,17 @@ def spectrum(right, y) -> Spectrum:
 
 
 @pytree_dataclass
-class LowRank(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
+class LowRank(
+    Collapsed,
+    Model,
+    Predictive,
+    RowLatents,
+    TransitionDensity,
+    ConstrainedPrior,
+    Variational,
+    PointFit,
+    ExactEvidence,
+):
     """See the module docstring."""
 
     components: int = static(default=5)
@@ -140,6 +161,28 @@ class LowRank(Collapsed, Model, Predictive, RowLatents, ExactEvidence):
     def sample_row(self, key, fixed, latent):
         mean = latent @ fixed
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    # Each in a file of its own, which knows this one.
+
+    def scored_chain(self, y):
+        from bracketz.models.scored import LowRankChain
+
+        return LowRankChain(self, y)
+
+    def constrained_prior(self, y):
+        from bracketz.models.constrained import LowRankConstrained
+
+        return LowRankConstrained(self, y)
+
+    def variational(self, y):
+        from bracketz.models.variational import LowRankMeanField
+
+        return LowRankMeanField(self, y)
+
+    def maximum_likelihood(self, y):
+        from bracketz.models.maximum_likelihood import LowRankFit
+
+        return LowRankFit(self, y)
 
     def exact_evidence(self, y):
         """Trapezoid rule over V, for K = 1 and at most two columns."""

@@ -1,0 +1,77 @@
+"""The Bayesian information criterion."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.answer import Combine, Side
+from bracketz.estimators.base import Estimator, require_at_least
+from bracketz.loop import Program, run
+from bracketz.models.base import Fit, Model, PointFit
+from bracketz.pytree import pytree_dataclass
+
+TOLERANCE = 1e-6
+MAX_UPDATES = 2000
+
+
+@pytree_dataclass
+class BestFit(Program):
+    """A step is a restart, climbed until the likelihood stands still; the carry is the best value yet."""
+
+    model: Model
+    y: jax.Array | np.ndarray
+
+    def start(self, key):
+        return -jnp.inf * jnp.ones(())
+
+    def _fit(self) -> Fit:
+        return self.model.maximum_likelihood(self.y)  # type: ignore[attr-defined]
+
+    def step(self, key, best, index):
+        fit = self._fit()
+
+        def climb(carry):
+            parameters, value, _, count = carry
+            parameters = fit.update(parameters)
+            return parameters, fit.log_likelihood(parameters), value, count + 1
+
+        def rising(carry):
+            _, value, before, count = carry
+            return (value - before > TOLERANCE) & (count < MAX_UPDATES)
+
+        parameters = fit.start(key)
+        first = (parameters, fit.log_likelihood(parameters), -jnp.inf * jnp.ones(()), 0)
+        return jnp.maximum(best, jax.lax.while_loop(rising, climb, first)[1])
+
+    def log_value(self, best):
+        return best - 0.5 * self._fit().num_parameters * jnp.log(self.y.shape[0])
+
+
+@dataclass(frozen=True)
+class BIC(Estimator):
+    """log-likelihood at the best of several maximum-likelihood fits, less (d / 2) log N. No bound.
+
+    Latent variables are summed or integrated out: EM for clustering, closed-form probabilistic PCA for
+    low rank, EM over all 2^K attribute rows for binary. d counts free parameters: K D for clustering and
+    binary attributes, K D - K (K - 1) / 2 for low rank, where rotations change nothing. Cost: ``restarts`` fits.
+    """
+
+    restarts: int = 10
+
+    name = "bic"
+    knob = "restarts"
+    combine = Combine.MAXIMUM
+    requires = (PointFit,)
+
+    def __post_init__(self):
+        require_at_least(1, restarts=self.restarts)
+
+    def side(self, data):
+        return Side.NONE
+
+    def run(self, model, data, trials, seed, session):
+        model.maximum_likelihood(data.y)  # refuses a model too large before anything compiles
+        program = BestFit(model, data.y)
+        return run(program, self.restarts, chains=trials, seed=seed, stream=self.name, session=session)
