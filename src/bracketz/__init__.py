@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from bracketz.errors import InputError
     from bracketz.estimators.ais import AIS
     from bracketz.estimators.base import Estimator, estimate
+    from bracketz.estimators.bic import BIC
+    from bracketz.estimators.chib import CMS, Chib
     from bracketz.estimators.harmonic_mean import HarmonicMean
     from bracketz.estimators.likelihood_weighting import LikelihoodWeighting
+    from bracketz.estimators.nested import Nested
     from bracketz.estimators.reverse_ais import ReverseAIS
     from bracketz.estimators.shme import SHME
     from bracketz.estimators.smc import SMC
+    from bracketz.estimators.variational_bayes import SymmetricVariationalBayes, VariationalBayes
     from bracketz.models.base import Model
     from bracketz.models.binary_attributes import BinaryAttributes
     from bracketz.models.clustering import Clustering
@@ -39,11 +43,15 @@ _HOMES = {
     "bracketz.answer": ("Certificate", "Combine", "Estimate", "Side"),
     "bracketz.estimators.ais": ("AIS",),
     "bracketz.estimators.base": ("Estimator", "estimate"),
+    "bracketz.estimators.bic": ("BIC",),
+    "bracketz.estimators.chib": ("CMS", "Chib"),
     "bracketz.estimators.harmonic_mean": ("HarmonicMean",),
     "bracketz.estimators.likelihood_weighting": ("LikelihoodWeighting",),
+    "bracketz.estimators.nested": ("Nested",),
     "bracketz.estimators.reverse_ais": ("ReverseAIS",),
     "bracketz.estimators.shme": ("SHME",),
     "bracketz.estimators.smc": ("SMC",),
+    "bracketz.estimators.variational_bayes": ("SymmetricVariationalBayes", "VariationalBayes"),
     "bracketz.errors": ("InputError",),
     "bracketz.models.base": ("Model",),
     "bracketz.models.binary_attributes": ("BinaryAttributes",),

@@ -5,6 +5,7 @@ import math
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
+from scipy.special import stdtrit  # scipy comes with JAX
 
 from bracketz._version import __version__
 from bracketz.errors import InputError
@@ -67,9 +68,27 @@ class Estimate:
     def trials(self) -> int:
         return len(self.log_ml_trials)
 
+    def expected(self, confidence: float = 0.95) -> tuple[float, float, float]:
+        """(mean, low, high): Student's interval for the *expected* log-ML estimate of one trial.
+
+        It says how well the estimator's own mean is known, not where log p(y) is (paper, figure captions).
+        """
+        values, n = np.array(self.log_ml_trials), self.trials
+        mean = float(np.mean(values))
+        if n < 2:
+            return mean, math.nan, math.nan
+        half = float(stdtrit(n - 1, 0.5 + confidence / 2) * np.std(values, ddof=1) / math.sqrt(n))
+        return mean, mean - half, mean + half
+
     def to_json(self) -> dict:
         """The object of ``estimate --json``."""
-        return finite_json(asdict(self) | {"side": str(self.side), "trials": self.trials})
+        mean, low, high = self.expected()
+        extra = {
+            "side": str(self.side),
+            "trials": self.trials,
+            "expected": {"mean": mean, "confidence": 0.95, "low": low, "high": high},
+        }
+        return finite_json(asdict(self) | extra)
 
 
 @dataclass(frozen=True)

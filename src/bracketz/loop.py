@@ -40,6 +40,8 @@ class Program(ABC):
     """One chain: how it starts, one step, and the log-ML value it currently stands for."""
 
     sign: ClassVar[int] = 1
+    #: Chains stop by themselves; the number of steps is only a limit.
+    open_ended: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, key) -> Any:
@@ -178,7 +180,7 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
 
     run_seconds = 0.0
     chunk = 1
-    with session.task(stream, num_steps, done) as report:
+    with session.task(stream, None if program.open_ended else num_steps, done) as report:
         while done < num_steps and not stopped.all() and not session.expired():
             last = min(num_steps, done + chunk)
             began = time.perf_counter()

@@ -16,7 +16,7 @@ from bracketz.errors import InputError
 class Progress(Protocol):
     """Someone who watches; the command line's is a Rich bar."""
 
-    def begin(self, label: str, total: int, done: int) -> None: ...
+    def begin(self, label: str, total: int | None, done: int) -> None: ...
     def advance(self, done: int, value: float) -> None: ...
     def end(self) -> None: ...
     def note(self, text: str) -> None: ...
@@ -128,7 +128,7 @@ class Session:
         self.checkpoint.save(stream, step, leaves)
 
     @contextmanager
-    def task(self, label: str, total: int, done: int) -> Iterator[Callable[[int, float], None]]:
+    def task(self, label: str, total: int | None, done: int) -> Iterator[Callable[[int, float], None]]:
         self.progress.begin(label, total, done)
         try:
             yield self.progress.advance

@@ -25,7 +25,7 @@ class Bar:
         self.console = Console(stderr=True, quiet=quiet)
         self._bar: Progress | None = None
 
-    def begin(self, label: str, total: int, done: int) -> None:
+    def begin(self, label: str, total: int | None, done: int) -> None:
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -41,8 +41,11 @@ def print_estimate(answer: Estimate) -> None:
     table = Table(title=f"{answer.estimator} on {answer.model}", show_header=False, title_justify="left")
     table.add_row("log ML", f"{answer.log_ml:.2f} ± {answer.standard_error:.2f}")
     table.add_row("side", f"{answer.side}: {BOUND[answer.side]}")
-    mean = sum(answer.log_ml_trials) / answer.trials
-    table.add_row("trials", f"{answer.trials}, mean of their logs {mean:.2f}")
+    mean, low, high = answer.expected()
+    table.add_row("one trial", f"{mean:.2f} on average, 95 % interval for that mean [{low:.2f}, {high:.2f}]")
+    table.add_row("trials", str(answer.trials))
+    for name, values in answer.details.items():
+        table.add_row(name, f"{sum(values) / len(values):.0f} on average")
     table.add_row("knobs", ", ".join(f"{k} {v}" for k, v in answer.knobs.items() if v is not None))
     table.add_row("time", f"{answer.seconds.run:.2f} s, and {answer.seconds.compile:.1f} s to compile")
     Console().print(table)

@@ -42,6 +42,8 @@ class NestedProgram(Program):
     transitions: Any
     particles: int = static(default=2)
 
+    open_ended = True
+
     def _prior(self):
         return self.model.constrained_prior(self.y)  # type: ignore[attr-defined]
 

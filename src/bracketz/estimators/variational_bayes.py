@@ -1,7 +1,6 @@
 """Variational Bayes (paper, section "Variational Bayes"), with and without the symmetry correction."""
 
 from dataclasses import dataclass
-from math import lgamma
 from typing import Any
 
 import jax
@@ -105,4 +104,4 @@ class SymmetricVariationalBayes(VariationalBayes):
 
     def run(self, model, data, trials, seed, session):
         outcome = super().run(model, data, trials, seed, session)
-        return outcome._replace(log_values=outcome.log_values + lgamma(model.components + 1))
+        return outcome._replace(log_values=outcome.log_values + model.variational(data.y).log_relabelings)

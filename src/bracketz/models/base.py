@@ -190,6 +190,11 @@ class MeanField(ABC):
     def objective(self, q) -> jax.Array:
         """The lower bound on log p(y), all constants included."""
 
+    @property
+    @abstractmethod
+    def log_relabelings(self) -> float:
+        """log of the number of relabelings that leave the model unchanged (VB's symmetry correction)."""
+
 
 class PointFit(ABC):
     """BIC: maximum likelihood with the latent variables summed or integrated out."""

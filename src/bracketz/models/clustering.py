@@ -59,7 +59,27 @@ class ClusterStatistics(NamedTuple):
 
 class Row(NamedTuple):
     y: jax.Array  # (D,)
+    square: jax.Array  # |y|^2
     c: jax.Array  # b_i / noise_variance
+
+
+class ScanCache(NamedTuple):
+    """What a sweep keeps: the statistics, and |S_k|^2 so that no visit sums squares again."""
+
+    precision: jax.Array  # (K,)
+    weighted_sum: jax.Array  # (K, D)
+    square: jax.Array  # (K,)
+
+
+class WithoutPoint(NamedTuple):
+    """The cache less one point. S itself is written once a visit, when the point comes back: until
+    then it still holds the point, and the products that matter are corrected instead."""
+
+    precision: jax.Array  # (K,), without the point
+    weighted_sum: jax.Array  # (K, D), *with* the point
+    square: jax.Array  # (K,), without
+    dots: jax.Array  # S_k . y, without, (K,)
+    removed: jax.Array  # c at the point's old cluster, 0 elsewhere, (K,)
 
 
 @pytree_dataclass
@@ -119,7 +139,8 @@ class Clustering(
         )
 
     def kernel(self, y, powers) -> Kernel:
-        return ClusteringGibbs(Row(y, powers / self.noise_variance), model=self)
+        rows = Row(y, jnp.sum(y * y, axis=1), powers / self.noise_variance)
+        return ClusteringGibbs(rows, model=self)
 
     # Integrated-out centres.
 
@@ -215,27 +236,39 @@ class ClusteringGibbs(GibbsScan):
         return ClusteringState(latents)
 
     def cache(self, latents):
-        return self.model._statistics(latents, self.rows.y, self.rows.c)
+        precision, weighted_sum = self.model._statistics(latents, self.rows.y, self.rows.c)
+        return ScanCache(precision, weighted_sum, jnp.sum(weighted_sum**2, axis=1))
+
+    def _share(self, row, latent):
+        return row.c * (jnp.arange(self.model.components) == latent)
 
     def remove(self, cache, row, latent):
-        return self._add(cache, row, latent, -row.c)
+        w = self._share(row, latent)
+        dots = cache.weighted_sum @ row.y
+        return WithoutPoint(
+            cache.precision - w,
+            cache.weighted_sum,
+            cache.square - w * (2 * dots - w * row.square),
+            dots - w * row.square,
+            w,
+        )
 
     def insert(self, cache, row, latent):
-        return self._add(cache, row, latent, row.c)
-
-    def _add(self, cache, row, latent, c):
-        w = c * (jnp.arange(self.model.components) == latent)
-        return ClusterStatistics(cache.precision + w, cache.weighted_sum + w[:, None] * row.y)
+        w = self._share(row, latent)
+        return ScanCache(
+            cache.precision + w,
+            cache.weighted_sum + (w - cache.removed)[:, None] * row.y,
+            cache.square + w * (2 * cache.dots + w * row.square),
+        )
 
     def conditional(self, cache, row, latent):
         """log pi_k + [log-mass of cluster k with the point] - [without]; common factors of row i dropped."""
-        lam, s = cache
+        lam = cache.precision
         lam_with = lam + row.c
-        square = jnp.sum(s * s, axis=1)
-        square_with = square + row.c * (2 * s @ row.y + row.c * jnp.sum(row.y**2))
+        square_with = cache.square + row.c * (2 * cache.dots + row.c * row.square)
         d = row.y.shape[0]
         return Categorical(
             jnp.log(self.model.mixture)
             - 0.5 * d * jnp.log(lam_with / lam)
-            + 0.5 * (square_with / lam_with - square / lam)
+            + 0.5 * (square_with / lam_with - cache.square / lam)
         )

@@ -38,6 +38,7 @@ from bracketz.models.base import (
     require_positive,
     row_log_constant,
 )
+from bracketz.noise import standard_normal
 from bracketz.pytree import pytree_dataclass, static
 
 
@@ -230,7 +231,7 @@ class LowRankGibbs(Reversible):
         return Gaussian(jnp.linalg.cholesky(precision), weighted.T @ self.y)
 
     def step(self, key, state):
-        k = self.model.components
-        key_left, key_right = jax.random.split(key)
-        left = self.left_from_noise(state.right, jax.random.normal(key_left, (self.y.shape[0], k)))
-        return LowRankState(self.right_conditional(left).sample(key_right))
+        n, d = self.y.shape
+        noise = standard_normal(key, (n + d, self.model.components))
+        left = self.left_from_noise(state.right, noise[:n])
+        return LowRankState(self.right_conditional(left).from_noise(noise[n:].T))

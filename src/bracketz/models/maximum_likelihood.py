@@ -7,7 +7,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from bracketz.errors import InputError
 from bracketz.models.base import Fit, row_log_constant
@@ -124,8 +123,3 @@ class BinaryFit(Fit):
 
     def log_likelihood(self, features):
         return jnp.sum(jax.nn.logsumexp(self._logits(features), axis=1))
-
-
-def bic(log_likelihood, num_parameters: int, num_rows: int):
-    """log-likelihood at the optimum less (parameters / 2) log N."""
-    return log_likelihood - 0.5 * num_parameters * np.log(num_rows)

@@ -4,6 +4,7 @@ Every update is the exact optimum of one factor given the other, so the objectiv
 variational-bayes-objfn). Notation: s_n noise variance, N x D data, K components.
 """
 
+from math import lgamma
 from typing import Any, NamedTuple
 
 import jax
@@ -21,6 +22,16 @@ def _gaussian_kl(total_second_moment, covariance, count, variance):
     return 0.5 * (total_second_moment / variance - count * (k + log_det - k * jnp.log(variance)))
 
 
+class _Relabelled(MeanField):
+    """K exchangeable components have K! labelings."""
+
+    model: Any
+
+    @property
+    def log_relabelings(self):
+        return lgamma(self.model.components + 1)
+
+
 class ClusterBelief(NamedTuple):
     responsibilities: jax.Array  # (N, K)
     means: jax.Array  # (K, D)
@@ -28,7 +39,7 @@ class ClusterBelief(NamedTuple):
 
 
 @pytree_dataclass
-class ClusteringMeanField(MeanField):
+class ClusteringMeanField(_Relabelled):
     """q(z_i) categorical, q(theta_k) a spherical Gaussian."""
 
     model: Any
@@ -89,7 +100,7 @@ class FactorBelief(NamedTuple):
 
 
 @pytree_dataclass
-class LowRankMeanField(MeanField):
+class LowRankMeanField(_Relabelled):
     """q(U) and q(V) Gaussian; rows of U share a covariance at the optimum, and so do columns of V."""
 
     model: Any
@@ -152,7 +163,7 @@ class AttributeBelief(NamedTuple):
 
 
 @pytree_dataclass
-class BinaryMeanField(MeanField):
+class BinaryMeanField(_Relabelled):
     """q(z_ik) independent Bernoullis, q(A) Gaussian with columns sharing a covariance."""
 
     model: Any
