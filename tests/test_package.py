@@ -66,6 +66,23 @@ def test_a_users_choice_of_devices_stands():
     assert out.strip() == "1"
 
 
+def test_batched_linear_algebra_does_not_deadlock():
+    """Hundreds of small eigendecompositions on every device at once: hung before the pool outgrew them."""
+    out = run(
+        """
+        import faulthandler
+        faulthandler.dump_traceback_later(100, exit=True)
+        import bracketz as bz
+        model = bz.LowRank()
+        data = bz.simulate(model, seed=0)
+        for seed in range(5):
+            bz.estimate(model, data, bz.LikelihoodWeighting(proposals=2560), trials=25, seed=seed)
+        print("done")
+        """
+    )
+    assert out.strip() == "done"
+
+
 def test_help_does_not_import_jax():
     out = run(
         """

@@ -11,10 +11,6 @@ class InputError(ValueError):
     """
 
 
-class Interrupted(Exception):
-    """A run was stopped by Ctrl-C between two chunks; the last checkpoint, if any, is intact."""
-
-
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """``unknown estimator 'as'; did you mean 'ais'?`` (or the whole list when nothing is close)."""
     known = sorted(known)

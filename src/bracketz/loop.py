@@ -23,7 +23,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bracketz.errors import InputError
-from bracketz.runtime import double_precision, use_all_cores
+from bracketz.runtime import double_precision, usable_devices, use_all_cores
 from bracketz.session import Session
 from bracketz.weights import logmeanexp
 
@@ -146,7 +146,7 @@ def run(
 
 
 def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
-    block, blocks, devices = _layout(chains, jax.devices())
+    block, blocks, devices = _layout(chains, usable_devices())
     mesh = Mesh(np.array(devices), ("blocks",))
     chain_ids = np.arange(blocks * block, dtype=np.uint32).reshape(blocks, block)
     stream_id = np.uint32(crc32(stream.encode()))

@@ -14,14 +14,37 @@ def double_precision() -> Iterator[None]:
         yield
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _jax_has_started() -> bool:
+    from jax._src import xla_bridge  # no public way to ask
+
+    return getattr(xla_bridge, "backends_are_initialized", lambda: True)()
+
+
+#: Threads in XLA's CPU pool: NPROC if set when JAX started, else one a core.
+_pool = _cores()
+
+
 def use_all_cores() -> None:
-    """Present the CPU as one device a core, unless JAX has started or the user chose otherwise."""
-    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+    """Present the CPU as one device a core, unless JAX has started or the user chose otherwise.
+
+    XLA's CPU thread pool must be larger than the number of devices: batched LAPACK calls hand work to the
+    pool and wait for it on a pool thread, and with as many devices as threads all of them can be waiting
+    (seen with jaxlib 0.10.2). XLA takes the pool's size from NPROC.
+    """
+    global _pool
+    if _jax_has_started():
         return
-    if getattr(jax.config, "jax_num_cpu_devices", -1) not in (-1, None):
-        return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    try:
-        jax.config.update("jax_num_cpu_devices", cores or 1)
-    except RuntimeError:
-        pass  # JAX is running already: the user's own set-up stands
+    chosen = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
+    if not chosen and getattr(jax.config, "jax_num_cpu_devices", -1) in (-1, None):
+        jax.config.update("jax_num_cpu_devices", _cores())
+    _pool = int(os.environ.setdefault("NPROC", str(4 * _cores())))
+
+
+def usable_devices() -> list:
+    """JAX's devices; on a CPU fewer than its pool has threads, so that a program can always go on."""
+    devices = jax.devices()
+    return devices[: max(1, _pool - 1)] if devices[0].platform == "cpu" else devices

@@ -1,17 +1,13 @@
 """Every registered estimator on every model: contract, exact evidence, refusals."""
 
-from dataclasses import dataclass
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import bracketz as bz
-from bracketz.answer import Combine, Side
 from bracketz.cli.build import make_estimator
 from bracketz.estimators import REGISTRY
-from bracketz.estimators.base import Estimator
 from conftest import TINY
 
 pytestmark = pytest.mark.slow
@@ -199,28 +195,3 @@ def test_adding_one_capability_gains_the_estimator():
         for c in y.T
     )
     assert answer.certificate.low < exact < answer.certificate.high
-
-
-def test_a_new_estimator_is_one_class():
-    """The example of docs/estimators/adding.md: two AIS ladders averaged in the log. One file, one line."""
-
-    @dataclass(frozen=True)
-    class Twice(Estimator):
-        distributions: int = 10
-
-        name = "twice"
-        knob = "distributions"
-        combine = Combine.MEAN_LOG
-
-        def side(self, data):
-            return Side.NONE
-
-        def run(self, model, data, trials, seed, session):
-            first, second = (
-                bz.AIS(distributions=n).run(model, data, trials, seed, session)
-                for n in (self.distributions, 2 * self.distributions)
-            )
-            return first._replace(log_values=0.5 * (first.log_values + second.log_values))
-
-    model, shape = TINY["clustering"]
-    assert np.isfinite(bz.estimate(model, bz.simulate(model, *shape), Twice(), trials=4).log_ml)

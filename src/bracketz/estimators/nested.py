@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.answer import Combine, Side
+from bracketz.errors import unknown
 from bracketz.estimators.base import Estimator, require_at_least
 from bracketz.loop import Program, run
 from bracketz.models.base import ConstrainedPrior, Model
@@ -18,6 +19,7 @@ from bracketz.weights import logmeanexp
 STOP = np.log1p(np.exp(-10.0))
 #: A bound on the steps, so that a constraint nobody can climb does not run for ever.
 MAX_STEPS = 1_000_000
+VOLUMES = ("geometric", "arithmetic")
 
 
 class Live(NamedTuple):
@@ -32,7 +34,7 @@ class Live(NamedTuple):
 class NestedProgram(Program):
     """A step: the worst particle gives its likelihood as the next cutoff and is replaced.
 
-    Step t adds (V_{t-1} - V_t) C_t with V_t = (P / (P + 1))^t; the replacement is another particle, moved by
+    Step t adds (V_{t-1} - V_t) C_t; V_t is e^(-t/P) ("geometric") or (P / (P + 1))^t ("arithmetic"). The replacement is another particle, moved by
     ``transitions`` sweeps on the constrained prior. A chain that has met the stopping rule stands still while
     others go on. The value adds what is left, V_T times the mean likelihood of the particles.
     """
@@ -41,6 +43,7 @@ class NestedProgram(Program):
     y: jax.Array | np.ndarray
     transitions: Any
     particles: int = static(default=2)
+    volume: str = static(default="geometric")
 
     open_ended = True
 
@@ -53,16 +56,21 @@ class NestedProgram(Program):
         levels = jax.vmap(prior.log_likelihood)(states)
         return Live(states, levels, -jnp.inf * jnp.ones(()), jnp.zeros((), int), jnp.asarray(False))
 
+    def _log_shrinkage(self):
+        if self.volume == "geometric":
+            return -1 / self.particles
+        return float(np.log(self.particles / (self.particles + 1)))
+
     def _log_volume(self, steps):
-        return steps * jnp.log(self.particles / (self.particles + 1))
+        return steps * self._log_shrinkage()
 
     def step(self, key, carry, index):
         prior = self._prior()
         key_pick, key_move = jax.random.split(key)
         worst = jnp.argmin(carry.levels)
         cutoff = carry.levels[worst]
-        # V_{t-1} - V_t = V_{t-1} / (P + 1)
-        term = self._log_volume(carry.steps) - jnp.log(self.particles + 1) + cutoff
+        shell = np.log(-np.expm1(self._log_shrinkage()))  # V_{t-1} - V_t = V_{t-1} (1 - shrinkage)
+        term = self._log_volume(carry.steps) + shell + cutoff
         log_sum = jnp.logaddexp(carry.log_sum, term)
         other = (worst + jax.random.randint(key_pick, (), 1, self.particles)) % self.particles
         state = jax.tree.map(lambda a: a[other], carry.states)
@@ -94,11 +102,17 @@ class Nested(Estimator):
     only right on average, and exact constrained draws are out of reach.
 
     Two particles by default, the paper's finding for modest time. ``transitions`` sweeps a step are the
-    knob. Cost: steps * transitions sweeps; the number of steps is found by the stopping rule and reported.
+    knob.
+
+    ``volume``: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1), the paper's
+    printed formula, but its log averages -1/P, and over t steps the two part by t (1/P - log(1 + 1/P)): 20 nats
+    at 214 steps of 2 particles. Since log p(y) is what is reported, "geometric" (e^(-t/P)) is the default;
+    "arithmetic" is the printed formula. Cost: steps * transitions sweeps; the number of steps is found by the stopping rule and reported.
     """
 
     transitions: int = 5
     particles: int = 2
+    volume: str = "geometric"
 
     name = "nested"
     knob = "transitions"
@@ -108,12 +122,14 @@ class Nested(Estimator):
     def __post_init__(self):
         require_at_least(1, transitions=self.transitions)
         require_at_least(2, particles=self.particles)
+        if self.volume not in VOLUMES:
+            raise unknown("volume", self.volume, VOLUMES)
 
     def side(self, data):
         return Side.NONE
 
     def run(self, model, data, trials, seed, session):
-        program = NestedProgram(model, data.y, self.transitions, self.particles)
+        program = NestedProgram(model, data.y, self.transitions, self.particles, self.volume)
         return run(program, MAX_STEPS, chains=trials, seed=seed, stream=self.name, session=session)
 
     def details(self, outcome):

@@ -97,8 +97,8 @@ class Clustering(
     """See the module docstring. ``mixture`` defaults to uniform."""
 
     components: int = static(default=10)
-    center_variance: float = 1.5
-    noise_variance: float = 1.65
+    center_variance: float = 0.8
+    noise_variance: float = 1.98
     mixture: jax.Array | None = None  # (K,)
 
     fixed = "centers"
