@@ -30,14 +30,10 @@ from bracketz.errors import InputError, unknown
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
     Collapsed,
-    ConstrainedPrior,
     ExactEvidence,
     Model,
-    PointFit,
     Predictive,
     RowLatents,
-    TransitionDensity,
-    Variational,
     gaussian_log_constant,
     log_total,
     normal_log_density,
@@ -46,6 +42,7 @@ from bracketz.models.base import (
     row_log_constant,
 )
 from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns
+from bracketz.models.inference import ShippedInference
 from bracketz.pytree import pytree_dataclass, static
 
 MAX_WHOLE_ROW = 12
@@ -75,17 +72,7 @@ class Row(NamedTuple):
 
 
 @pytree_dataclass
-class BinaryAttributes(
-    Collapsed,
-    Model,
-    Predictive,
-    RowLatents,
-    TransitionDensity,
-    ConstrainedPrior,
-    Variational,
-    PointFit,
-    ExactEvidence,
-):
+class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
     """See the module docstring. ``attribute_probability`` is one value or K."""
 
     components: int = static(default=10)
@@ -95,6 +82,8 @@ class BinaryAttributes(
     row_update: str = static(default="bits")  # or "whole"
 
     fixed = "features"
+    family = "Binary"
+    chain = "CollapsedChain"
 
     def __post_init__(self):
         require_components(self.components)
@@ -192,28 +181,6 @@ class BinaryAttributes(
     def sample_row(self, key, fixed, latent):
         mean = latent @ fixed
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
-
-    # Each in a file of its own, which knows this one.
-
-    def scored_chain(self, y):
-        from bracketz.models.scored import CollapsedChain
-
-        return CollapsedChain(self, y)
-
-    def constrained_prior(self, y):
-        from bracketz.models.constrained import BinaryConstrained
-
-        return BinaryConstrained(self, y)
-
-    def variational(self, y):
-        from bracketz.models.variational import BinaryMeanField
-
-        return BinaryMeanField(self, y)
-
-    def maximum_likelihood(self, y):
-        from bracketz.models.maximum_likelihood import BinaryFit
-
-        return BinaryFit(self, y)
 
     def exact_evidence(self, y):
         n, k = y.shape[0], self.components

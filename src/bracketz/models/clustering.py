@@ -22,14 +22,10 @@ from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
     Collapsed,
-    ConstrainedPrior,
     ExactEvidence,
     Model,
-    PointFit,
     Predictive,
     RowLatents,
-    TransitionDensity,
-    Variational,
     gaussian_log_constant,
     log_total,
     normal_log_density,
@@ -37,6 +33,7 @@ from bracketz.models.base import (
     require_positive,
     row_log_constant,
 )
+from bracketz.models.inference import ShippedInference
 from bracketz.pytree import pytree_dataclass, static
 
 MAX_ENUMERATION = 2_000_000
@@ -83,17 +80,7 @@ class WithoutPoint(NamedTuple):
 
 
 @pytree_dataclass
-class Clustering(
-    Collapsed,
-    Model,
-    Predictive,
-    RowLatents,
-    TransitionDensity,
-    ConstrainedPrior,
-    Variational,
-    PointFit,
-    ExactEvidence,
-):
+class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
     """See the module docstring. ``mixture`` defaults to uniform."""
 
     components: int = static(default=10)
@@ -102,6 +89,8 @@ class Clustering(
     mixture: jax.Array | None = None  # (K,)
 
     fixed = "centers"
+    family = "Clustering"
+    chain = "CollapsedChain"
 
     def __post_init__(self):
         require_components(self.components)
@@ -182,28 +171,6 @@ class Clustering(
     def sample_row(self, key, fixed, latent):
         mean = jnp.asarray(fixed)[latent]
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
-
-    # Each in a file of its own, which knows this one.
-
-    def scored_chain(self, y):
-        from bracketz.models.scored import CollapsedChain
-
-        return CollapsedChain(self, y)
-
-    def constrained_prior(self, y):
-        from bracketz.models.constrained import ClusteringConstrained
-
-        return ClusteringConstrained(self, y)
-
-    def variational(self, y):
-        from bracketz.models.variational import ClusteringMeanField
-
-        return ClusteringMeanField(self, y)
-
-    def maximum_likelihood(self, y):
-        from bracketz.models.maximum_likelihood import ClusteringFit
-
-        return ClusteringFit(self, y)
 
     def exact_evidence(self, y):
         n = y.shape[0]

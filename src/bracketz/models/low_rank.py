@@ -23,14 +23,10 @@ from bracketz.errors import InputError
 from bracketz.kernel import Kernel, Reversible
 from bracketz.models.base import (
     Collapsed,
-    ConstrainedPrior,
     ExactEvidence,
     Model,
-    PointFit,
     Predictive,
     RowLatents,
-    TransitionDensity,
-    Variational,
     gaussian_log_constant,
     log_total,
     normal_log_density,
@@ -38,6 +34,7 @@ from bracketz.models.base import (
     require_positive,
     row_log_constant,
 )
+from bracketz.models.inference import ShippedInference
 from bracketz.noise import standard_normal
 from bracketz.pytree import pytree_dataclass, static
 
@@ -75,17 +72,7 @@ def spectrum(right, y) -> Spectrum:
 
 
 @pytree_dataclass
-class LowRank(
-    Collapsed,
-    Model,
-    Predictive,
-    RowLatents,
-    TransitionDensity,
-    ConstrainedPrior,
-    Variational,
-    PointFit,
-    ExactEvidence,
-):
+class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
     """See the module docstring."""
 
     components: int = static(default=5)
@@ -94,6 +81,8 @@ class LowRank(
     noise_variance: float = 0.63
 
     fixed = "right"
+    family = "LowRank"
+    chain = "LowRankChain"
 
     def __post_init__(self):
         require_components(self.components)
@@ -162,28 +151,6 @@ class LowRank(
     def sample_row(self, key, fixed, latent):
         mean = latent @ fixed
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
-
-    # Each in a file of its own, which knows this one.
-
-    def scored_chain(self, y):
-        from bracketz.models.scored import LowRankChain
-
-        return LowRankChain(self, y)
-
-    def constrained_prior(self, y):
-        from bracketz.models.constrained import LowRankConstrained
-
-        return LowRankConstrained(self, y)
-
-    def variational(self, y):
-        from bracketz.models.variational import LowRankMeanField
-
-        return LowRankMeanField(self, y)
-
-    def maximum_likelihood(self, y):
-        from bracketz.models.maximum_likelihood import LowRankFit
-
-        return LowRankFit(self, y)
 
     def exact_evidence(self, y):
         """Trapezoid rule over V, for K = 1 and at most two columns."""
