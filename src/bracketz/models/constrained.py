@@ -90,7 +90,9 @@ class BinaryConstrained(_CollapsedConstrained):
             wish = (u[k] < probability[k]).astype(latent.dtype)
             new = jnp.where(jnp.where(wish > 0, on, off) > cutoff, wish, latent[k])
             # Wish refused: the other value is the current one, which is inside.
-            levels.append(off + new * gain)
+            # The barrier keeps XLA from fusing the chain of bits into one expression, recomputed at every use.
+            new, level = jax.lax.optimization_barrier((new, off + new * gain))
+            levels.append(level)
             return new
 
         bits, _ = scan._scan(choose)
