@@ -7,10 +7,12 @@ seconds are amortised, per trial. The ground truth is a sandwich closed to 0.5 n
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from bracketz import estimate, sandwich, simulate
@@ -18,7 +20,7 @@ from bracketz.cli.build import make_estimator, model_class
 from bracketz.models import REGISTRY
 
 KNOBS = {
-    "bic": ["--restarts", "20"],
+    "bic": ["--restarts", "5"],
     "lw": ["--proposals", "100000"],
     "hme": ["--proposals", "10000"],
     "ais": ["--distributions", "2000"],
@@ -61,9 +63,11 @@ def main():
         truth = sandwich(model, data, gap=0.5, first=1024, seed=1)
         title = f"{label}: ground truth {truth.log_ml:.2f} ± {truth.standard_error:.2f}"
         table = Table("estimator", "knob", "side", "mean", "one trial", "combined", "s a trial", title=title)
-        rows = [score(model, data, truth.log_ml, name, words) for name, words in KNOBS.items()]
-        rows.append(score(model, data, truth.log_ml, "nested", ["--transitions", "5"]))
-        rows.append(score(model, data, truth.log_ml, "vb", ["--restarts", "1", "--start", "hint"]))
+        more = [("nested", ["--transitions", "5"]), ("vb", ["--restarts", "1", "--start", "hint"])]
+        rows = []
+        for name, words in track([*KNOBS.items(), *more], label, console=Console(stderr=True)):
+            rows.append(score(model, data, truth.log_ml, name, words))
+            print(f"{label} {name} {rows[-1]['seconds'] * 25:.1f} s", file=sys.stderr)
         for r in rows:
             steps = f" ({r['steps']:.0f} steps)" if r["steps"] else ""
             table.add_row(

@@ -1,6 +1,7 @@
 """The contract: commands, JSON fields, exit codes, and one sentence for every kind of bad input."""
 
 import json
+import os
 import sys
 
 import numpy as np
@@ -15,6 +16,9 @@ SMALL = ("--rows", "8", "--columns", "3", "--components", "2")
 def bracketz(monkeypatch, capsys, tmp_path):
     """Run a command in an empty folder: (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
+    # main() sets up its own process; here that process is the test run's, so put everything back afterwards.
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["bracketz", *map(str, words)])

@@ -12,8 +12,9 @@ from bracketz.loop import Program, run
 from bracketz.models.base import Fit, Model, PointFit
 from bracketz.pytree import pytree_dataclass
 
-TOLERANCE = 1e-6
-MAX_UPDATES = 2000
+#: Nats gained by one update, below which a climb has arrived.
+TOLERANCE = 1e-4
+MAX_UPDATES = 1000
 
 
 @pytree_dataclass
