@@ -41,7 +41,7 @@ def use_all_cores() -> None:
     chosen = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
     if not chosen and getattr(jax.config, "jax_num_cpu_devices", -1) in (-1, None):
         jax.config.update("jax_num_cpu_devices", _cores())
-    _pool = int(os.environ.setdefault("NPROC", str(4 * _cores())))
+    _pool = int(os.environ.setdefault("NPROC", str(_cores() + 1)))
 
 
 def usable_devices() -> list:
