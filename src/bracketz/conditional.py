@@ -6,18 +6,27 @@ can be run on exactly the object the kernel samples from.
 Each is an *unnormalised* measure: ``log_density`` may carry a constant, and ``log_normalizer`` is the
 log of its total mass. When the measure is p(latent_i) p(y_i | latent_i, rest)^b, that mass is the
 predictive density of point i, the weight of the posterior particle filter.
-Sampling is a deterministic function of noise drawn in bulk beforehand (``from_noise``).
+Sampling is a deterministic function of noise drawn in bulk beforehand (``from_noise``). ``law`` and
+``noise_shape`` say which noise, and ``support`` lists every value of a discrete one (None: continuous): with
+these the correctness kit verifies, without drawing anything, that what is sampled is what is scored.
 """
 
 from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import log_ndtr, ndtr, ndtri
 
 
 class Conditional(Protocol):
     """What a kernel samples from and a test scores."""
 
+    @property
+    def law(self) -> str: ...
+    @property
+    def noise_shape(self) -> tuple[int, ...]: ...
+    @property
+    def support(self): ...
     def from_noise(self, noise): ...
     def sample(self, key): ...
     def log_density(self, value): ...
@@ -43,6 +52,18 @@ class Categorical(NamedTuple):
 
     logits: jax.Array  # (K,)
 
+    @property
+    def law(self):
+        return "uniform"
+
+    @property
+    def noise_shape(self):
+        return ()
+
+    @property
+    def support(self):
+        return jnp.arange(self.logits.shape[0], dtype=jnp.int32)
+
     def from_noise(self, u):
         return inverse_cdf(jnp.exp(self.logits - jnp.max(self.logits)), u)
 
@@ -66,6 +87,18 @@ class Gaussian(NamedTuple):
     cholesky: jax.Array  # (K, K), lower
     shift: jax.Array  # (K,) or (K, M)
     log_scale: jax.Array | float = 0.0
+
+    @property
+    def law(self):
+        return "normal"
+
+    @property
+    def support(self):
+        return None
+
+    @property
+    def noise_shape(self):
+        return self.shift.shape
 
     def _whitened_shift(self):
         return jax.scipy.linalg.solve_triangular(self.cholesky, self.shift, lower=True)
@@ -91,3 +124,52 @@ class Gaussian(NamedTuple):
             - columns * log_det
             + 0.5 * jnp.sum(self._whitened_shift() ** 2)
         )
+
+
+class TruncatedNormal(NamedTuple):
+    """N(0, variance) restricted to [low, high]: as a measure, the prior density itself inside."""
+
+    low: jax.Array
+    high: jax.Array
+    variance: jax.Array | float = 1.0
+
+    @property
+    def law(self):
+        return "uniform"
+
+    @property
+    def support(self):
+        return None
+
+    @property
+    def noise_shape(self):
+        return ()
+
+    def _standard(self):
+        """(interval in standard deviations, mirrored to the left half where the cdf keeps its relative
+        precision (to 37 sigma); whether it was)."""
+        scale = jnp.sqrt(self.variance)
+        low, high = self.low / scale, self.high / scale
+        flip = low + high > 0
+        return jnp.where(flip, -high, low), jnp.where(flip, -low, high), flip
+
+    def from_noise(self, u):
+        a, b, flip = self._standard()
+        pa, pb = ndtr(a), ndtr(b)
+        x = jnp.clip(ndtri(jnp.maximum(pa + u * (pb - pa), jnp.finfo(pa.dtype).tiny)), a, b)
+        # Mirrored, so that x falls as u grows; the law is the same.
+        return jnp.sqrt(self.variance) * jnp.where(flip, -x, x)
+
+    def sample(self, key):
+        return self.from_noise(jax.random.uniform(key))
+
+    def log_density(self, value):
+        inside = (value >= self.low) & (value <= self.high)
+        normal = -0.5 * (value**2 / self.variance + jnp.log(2 * jnp.pi * self.variance))
+        return jnp.where(inside, normal, -jnp.inf)
+
+    @property
+    def log_normalizer(self):
+        a, b, _ = self._standard()
+        top = log_ndtr(b)
+        return top + jnp.log(-jnp.expm1(log_ndtr(a) - top))

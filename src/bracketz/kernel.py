@@ -8,12 +8,21 @@ pair of path measures (docs/design.md, section 1).
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from bracketz.conditional import Conditional, log_prob
+
+
+class Visit(NamedTuple):
+    """One conditional a sweep draws from, opened up for the correctness kit."""
+
+    variable: str
+    conditional: Conditional
+    value: Any  # the variable's present value
+    put: Callable  # new value -> (state, parameters) with the variable replaced
 
 
 class Kernel(ABC):
@@ -26,6 +35,14 @@ class Kernel(ABC):
     @abstractmethod
     def reversed(self) -> "Kernel":
         """The exact time reversal of this kernel."""
+
+    def visits(self, state, parameters) -> tuple[Visit, ...]:
+        """The conditionals a sweep draws from, each as it would be at ``state``.
+
+        ``parameters`` are values of what the model integrates out (None if nothing), for kernels that draw
+        them on the way. Optional: a kernel that opens up here is checked variable by variable, exactly.
+        """
+        return ()
 
 
 class Reversible(Kernel):
@@ -182,3 +199,19 @@ class GibbsScan(ScoredKernel):
 
     def reversed(self) -> ScoredKernel:
         return dataclasses.replace(self, backward=not self.backward)
+
+    def visits(self, state, parameters):
+        latents = self.latents(state)
+
+        def visit(i):
+            row = jax.tree.map(lambda a: a[i], self.rows)
+            cache = self.remove(self.cache(latents), row, latents[i])
+            conditional = self.conditional(cache, row, latents[i])
+            return Visit(
+                f"latent of row {i + 1}",
+                conditional,
+                latents[i],
+                lambda value: (self.with_latents(state, latents.at[i].set(value)), None),
+            )
+
+        return tuple(visit(i) for i in range(latents.shape[0]))

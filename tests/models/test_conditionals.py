@@ -57,7 +57,8 @@ def test_low_rank_conditionals_match_joint(row):
         return model.log_joint(state, parameters, y, powers)
 
     np.testing.assert_allclose(
-        kernel.left_log_prob(left.left, right.right) - kernel.left_log_prob(other_left.left, right.right),
+        log_prob(kernel.left_conditional(right.right), left.left)
+        - log_prob(kernel.left_conditional(right.right), other_left.left),
         joint(right, left) - joint(right, other_left),
         atol=1e-10,
     )
@@ -77,16 +78,17 @@ def test_low_rank_conditionals_match_joint(row):
 
 
 def test_low_rank_left_draws_have_the_scored_law():
-    """left_from_noise is affine in the noise: its mean and covariance are those of the scored Gaussian."""
+    """the left conditional is affine in the noise: its mean and covariance are those of the scored Gaussian."""
     model, shape = LowRank(components=3), (4, 5)
     y = simulate(model, *shape, seed=3).y
     powers = power_rows(4)[3]
     kernel = model.kernel(y, powers)
     right = model.sample_prior(jax.random.key(0), shape).right
     zero = jnp.zeros((4, 3))
-    mean = kernel.left_from_noise(right, zero)
+    draw = kernel.left_conditional(right).from_noise
+    mean = draw(zero)
     for i in range(4):
-        columns = [kernel.left_from_noise(right, zero.at[i, k].set(1.0))[i] - mean[i] for k in range(3)]
+        columns = [draw(zero.at[i, k].set(1.0))[i] - mean[i] for k in range(3)]
         root = jnp.stack(columns, axis=1)
         gaussian = model.row_conditional(right, y[i], powers[i])
         np.testing.assert_allclose(

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
+from bracketz.conditional import TruncatedNormal
 from bracketz.models.binary_attributes import BinaryState
 from bracketz.models.clustering import ClusteringState
-from bracketz.models.constrained import truncated_normal
 from bracketz.models.low_rank import Factors
 from conftest import TINY
 
@@ -258,7 +258,7 @@ def test_low_rank_constrained_sweep_keeps_the_constrained_prior():
 )
 def test_truncated_normal_in_the_tails(low, high):
     u = np.linspace(0.001, 0.999, 199)
-    got = np.asarray(jax.vmap(lambda v: truncated_normal(v, low, high))(jnp.asarray(u)))
+    got = np.asarray(jax.vmap(TruncatedNormal(low, high).from_noise)(jnp.asarray(u)))
     assert np.all((got >= low) & (got <= high))
     # Compare as probabilities, in the tail where they are small.
     sign = -1 if low + high > 0 else 1

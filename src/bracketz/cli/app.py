@@ -6,6 +6,18 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli.check import check
+from bracketz.cli.options import (
+    CheckpointFile,
+    Columns,
+    Components,
+    Json,
+    ModelName,
+    Resume,
+    Rows,
+    Seed,
+    Settings,
+)
 from bracketz.errors import InputError
 
 app = typer.Typer(
@@ -15,28 +27,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL", help="clustering, low-rank, binary-attributes, or your own module:Class."
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Everything random follows from this number.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
-Rows = Annotated[int | None, typer.Option(help="Data points N  [default: 50]")]
-Columns = Annotated[int | None, typer.Option(help="Columns D  [default: 25]")]
-Components = Annotated[int | None, typer.Option(help="Components K  [default: the model's]")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; see: bracketz models."),
-]
-CheckpointFile = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Save the chains here every few seconds.")
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue from --checkpoint; the numbers come out the same.")
-]
 
 
 @app.callback(invoke_without_command=True)
@@ -281,3 +271,6 @@ def demo(
     else:
         show.print_demo(answers, str(picture))
     raise typer.Exit(0 if all(answer.converged for answer in answers) else 1)
+
+
+app.command()(check)

@@ -1,5 +1,7 @@
 """The progress line on standard error: rate, time left and the running bound."""
 
+import math
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -42,7 +44,8 @@ class Bar:
 
     def advance(self, done: int, value: float) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, value=f"log w {value:,.1f}")
+            text = "" if math.isnan(value) else f"log w {value:,.1f}"
+            self._bar.update(self._task, completed=done, value=text)
 
     def end(self) -> None:
         if self._bar is not None:

@@ -1,13 +1,18 @@
 """How answers look on a terminal."""
 
 import json
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from bracketz.answer import Estimate
 from bracketz.bidirectional import Sandwich
+
+if TYPE_CHECKING:
+    from bracketz.check import Report
 
 BOUND = {"lower": "stochastic lower bound", "upper": "stochastic upper bound", "none": "no bound"}
 
@@ -100,3 +105,32 @@ def print_demo(answers: list[Sandwich], picture: str) -> None:
     console.print(table)
     compiling = sum(a.seconds.compile for a in answers)
     console.print(f"and {compiling:.0f} s to compile; both bounds closing: {picture}", highlight=False)
+
+
+def print_check(answer: "Report", folder) -> None:
+    table = Table(
+        "check", "kind", "verdict", "statistic", "threshold", box=box.SIMPLE, padding=(0, 1, 0, 0),
+        title=f"{answer.model}, level {answer.level}, seed {answer.seed}", title_justify="left",
+    )  # fmt: skip
+    for r in answer.results:
+        if r.passed is None:
+            table.add_row(r.name, str(r.kind), "[dim]n/a[/dim]", "", "")
+            continue
+        verdict = "[green]passed[/green]" if r.passed else "[bold red]FAILED[/bold red]"
+        relation = (">", "<")[r.passed] if r.kind == "exact" else ("<", ">")[r.passed]
+        table.add_row(r.name, str(r.kind), verdict, f"{r.statistic:.2g}", f"{relation} {r.threshold:.2g}")
+    console = Console()
+    console.print(table)
+    for r in answer.failures:
+        console.print(f"[bold red]{r.name}[/bold red]: {escape(r.detail)}", highlight=False)
+        console.print(f"  usual cause: {escape(r.bug)}", highlight=False)
+    run = sum(r.passed is not None for r in answer.results)
+    left = answer.planned - len(answer.results)
+    rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
+    console.print(
+        f"{run} checks, {len(answer.failures)} failed{rest}. Exact checks compare numbers up to rounding; p-values share a"
+        f" false-alarm rate of {answer.false_alarm_rate:.0%} for the whole run.",
+        highlight=False,
+    )
+    if folder is not None:
+        console.print(f"pictures and numbers: {folder}/report.html", highlight=False)

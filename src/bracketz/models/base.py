@@ -116,6 +116,29 @@ class ExactEvidence(ABC):
         """log p(y), refusing (``InputError``) when the instance is too large."""
 
 
+class Enumerable(ExactEvidence):
+    """Exact evidence as a sum over nodes: all states of a finite space, or a quadrature grid."""
+
+    #: The nodes are all the states there are.
+    finite: ClassVar[bool] = True
+
+    @abstractmethod
+    def nodes(self, shape: Shape) -> tuple[State, float]:
+        """(states with a leading axis, log-weight w): p(y) = sum over states of f(x; 1) e^w.
+
+        Refuses (``InputError``) when there would be too many.
+        """
+
+    @abstractmethod
+    def tiny(self) -> tuple[Model, Shape]:
+        """An instance of this class with few nodes, its hyperparameters all different from each other and
+        from 1, so that no mistake hides behind a symmetry."""
+
+    def exact_evidence(self, y):
+        with double_precision():
+            return float(log_evidence(self, y, *self.nodes(y.shape)))
+
+
 class TransitionDensity(ABC):
     """Chib-style estimators: a posterior chain whose transition density is known."""
 
@@ -225,17 +248,12 @@ class Fit(ABC):
         """log p(y | parameters)."""
 
 
-def log_total(model: Model, y, states: State) -> float:
-    """log sum over ``states`` (leading axes: blocks, states of a block) of f(x; 1)."""
-    with double_precision():
-        return float(_log_total(model, y, states))
-
-
 @jax.jit
-def _log_total(model, y, states):
+def log_evidence(model: Model, y, states: State, log_weight):
+    """log of the sum over ``states`` (leading axis) of f(x; 1) times the weight; y may be a tracer."""
     ones = jnp.ones(y.shape[0])
-    density = jax.vmap(lambda state: model.log_annealed(state, y, ones))
-    return jax.nn.logsumexp(jax.lax.map(density, states))
+    density = jax.lax.map(lambda state: model.log_annealed(state, y, ones), states, batch_size=4096)
+    return jax.nn.logsumexp(density) + log_weight
 
 
 def row_log_constant(row, power, noise_variance):

@@ -30,12 +30,11 @@ from bracketz.errors import InputError, unknown
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
     Collapsed,
-    ExactEvidence,
+    Enumerable,
     Model,
     Predictive,
     RowLatents,
     gaussian_log_constant,
-    log_total,
     normal_log_density,
     require_components,
     require_positive,
@@ -72,7 +71,7 @@ class Row(NamedTuple):
 
 
 @pytree_dataclass
-class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
+class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring. ``attribute_probability`` is one value or K."""
 
     components: int = static(default=10)
@@ -182,15 +181,15 @@ class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInferenc
         mean = latent @ fixed
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
-    def exact_evidence(self, y):
-        n, k = y.shape[0], self.components
-        if n * k > MAX_ENUMERATION_BITS:
-            raise InputError(
-                f"2^{n * k} bit patterns are too many to enumerate; use fewer rows or components"
-            )
-        every = patterns(n * k).reshape(-1, n, k)
-        blocks = every.reshape(max(1, len(every) // 4096), -1, n, k)
-        return log_total(self, y, BinaryState(blocks))
+    def nodes(self, shape):
+        bits = shape[0] * self.components
+        if bits > MAX_ENUMERATION_BITS:
+            raise InputError(f"2^{bits} bit patterns are too many to enumerate; use fewer rows or components")
+        return BinaryState(patterns(bits).reshape(-1, shape[0], self.components)), 0.0
+
+    def tiny(self):
+        probability = np.array([0.3, 0.6])[: self.components]
+        return BinaryAttributes(len(probability), probability, 1.4, 0.5, self.row_update), (3, 2)
 
     def _log_odds(self):
         p = self.attribute_probability

@@ -74,6 +74,18 @@ class WholeRow(NamedTuple):
     row: RowWeight
     log_scale: jax.Array | float = 0.0
 
+    @property
+    def law(self):
+        return "uniform"
+
+    @property
+    def noise_shape(self):
+        return (2,)
+
+    @property
+    def support(self):
+        return jnp.asarray(patterns(self.row.log_odds.shape[0]))
+
     def from_noise(self, u):
         table = pattern_table(self.row)
         weights = jnp.exp(table - jnp.max(table))
@@ -102,6 +114,18 @@ class BitByBit(NamedTuple):
     row: RowWeight
     current: jax.Array  # (K,)
     backward: bool
+
+    @property
+    def law(self):
+        return "uniform"
+
+    @property
+    def noise_shape(self):
+        return self.current.shape
+
+    @property
+    def support(self):
+        return jnp.asarray(patterns(self.current.shape[0]))
 
     def _scan(self, choose):
         """Visit the bits; ``choose(k, logit)`` gives the new value of bit k. Returns (bits, logits)."""

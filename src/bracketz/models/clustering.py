@@ -22,12 +22,11 @@ from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
     Collapsed,
-    ExactEvidence,
+    Enumerable,
     Model,
     Predictive,
     RowLatents,
     gaussian_log_constant,
-    log_total,
     normal_log_density,
     require_components,
     require_positive,
@@ -80,7 +79,7 @@ class WithoutPoint(NamedTuple):
 
 
 @pytree_dataclass
-class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
+class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring. ``mixture`` defaults to uniform."""
 
     components: int = static(default=10)
@@ -172,15 +171,19 @@ class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, Exa
         mean = jnp.asarray(fixed)[latent]
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
-    def exact_evidence(self, y):
-        n = y.shape[0]
+    def nodes(self, shape):
+        n = shape[0]
         if self.components**n > MAX_ENUMERATION:
             raise InputError(
                 f"{self.components}^{n} assignments are too many to enumerate; use fewer rows or components"
             )
         every = np.indices((self.components,) * n, dtype=np.int32).reshape(n, -1).T
-        blocks = every.reshape(self.components if n > 8 else 1, -1, n)
-        return log_total(self, y, ClusteringState(blocks))
+        return ClusteringState(every), 0.0
+
+    def tiny(self):
+        mixture = np.array([0.5, 0.3, 0.2])[: self.components]
+        small = Clustering(len(mixture), 1.3, 0.7, mixture / mixture.sum())
+        return small, (4, 2)
 
     def _statistics(self, assignments, y, c) -> ClusterStatistics:
         weights = c[:, None] * (assignments[:, None] == jnp.arange(self.components))  # (N, K)

@@ -8,9 +8,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtr, ndtri
 
-from bracketz.conditional import inverse_cdf
+from bracketz.conditional import TruncatedNormal, inverse_cdf
 from bracketz.models.base import Constrained, gaussian_log_constant
 from bracketz.models.binary_row import BitByBit
 from bracketz.models.low_rank import Factors
@@ -99,18 +98,6 @@ class BinaryConstrained(_CollapsedConstrained):
         return bits, levels[-1]
 
 
-def truncated_normal(u, low, high):
-    """Standard normal restricted to [low, high], from a uniform. Accurate in both tails.
-
-    The interval is mirrored to the left half, where the cdf keeps its relative precision (to 37 sigma).
-    """
-    flip = low + high > 0
-    a, b = jnp.where(flip, -high, low), jnp.where(flip, -low, high)
-    pa, pb = ndtr(a), ndtr(b)
-    x = jnp.clip(ndtri(jnp.maximum(pa + u * (pb - pa), jnp.finfo(pa.dtype).tiny)), a, b)
-    return jnp.where(flip, -x, x)
-
-
 @pytree_dataclass
 class LowRankConstrained(Constrained):
     """(U, V), one entry at a time from its normal prior cut to the interval where the quadratic
@@ -142,7 +129,6 @@ class LowRankConstrained(Constrained):
 
     def _sweep(self, key, y, left, right, limit, variance):
         """Redraw the entries of ``left``, row by row, with ``right`` fixed (V: the same, transposed)."""
-        scale = jnp.sqrt(variance)
         squares = jnp.sum(right**2, axis=1)
         residual = y - left @ right
 
@@ -154,7 +140,7 @@ class LowRankConstrained(Constrained):
                 a, b = squares[k], r @ right[k]
                 middle = old + b / a
                 half = jnp.sqrt(jnp.maximum((b / a) ** 2 + jnp.maximum(limit - total, 0.0) / a, 0.0))
-                x = scale * truncated_normal(u[k], (middle - half) / scale, (middle + half) / scale)
+                x = TruncatedNormal(middle - half, middle + half, variance).from_noise(u[k])
                 change = old - x
                 total = total + 2 * change * b + change**2 * a
                 r = r + change * right[k]

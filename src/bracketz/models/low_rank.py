@@ -18,17 +18,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.conditional import Gaussian, log_prob
+from bracketz.conditional import Gaussian
 from bracketz.errors import InputError
-from bracketz.kernel import Kernel, Reversible
+from bracketz.kernel import Kernel, Reversible, Visit
 from bracketz.models.base import (
     Collapsed,
-    ExactEvidence,
+    Enumerable,
     Model,
     Predictive,
     RowLatents,
     gaussian_log_constant,
-    log_total,
     normal_log_density,
     require_components,
     require_positive,
@@ -72,7 +71,7 @@ def spectrum(right, y) -> Spectrum:
 
 
 @pytree_dataclass
-class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactEvidence):
+class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring."""
 
     components: int = static(default=5)
@@ -152,20 +151,59 @@ class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, ExactE
         mean = latent @ fixed
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
-    def exact_evidence(self, y):
+    finite = False
+
+    def nodes(self, shape):
         """Trapezoid rule over V, for K = 1 and at most two columns."""
-        d = y.shape[1]
+        d = shape[1]
         if self.components != 1 or d > 2:
             raise InputError(
                 f"quadrature needs 1 component and at most 2 columns, got {self.components} and {d}"
             )
         # The prior bounds the integrand: 12 standard deviations hold all of it, and for an analytic
         # integrand the trapezoid rule converges exponentially.
-        points = 4001 if d == 1 else 241
+        points = 2001 if d == 1 else 241
         half = 12.0 * np.sqrt(self.right_variance)
         axis = np.linspace(-half, half, points)
-        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(points, -1, 1, d)
-        return log_total(self, y, LowRankState(grid)) + d * float(np.log(axis[1] - axis[0]))
+        grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, 1, d)
+        return LowRankState(grid), d * float(np.log(axis[1] - axis[0]))
+
+    def tiny(self):
+        return LowRank(1, 1.2, 0.8, 1.7), (4, 1)
+
+
+class EigenGaussian(NamedTuple):
+    """Independent rows x_i ~ exp(<s_i, x> - x^T Lam_i x / 2), Lam_i = Q diag(precision_i) Q^T, s_i = Q shift_i."""
+
+    vectors: jax.Array  # Q, (K, K)
+    precision: jax.Array  # (N, K)
+    shift: jax.Array  # (N, K), in the eigenbasis
+
+    @property
+    def law(self):
+        return "normal"
+
+    @property
+    def support(self):
+        return None
+
+    @property
+    def noise_shape(self):
+        return self.shift.shape
+
+    def from_noise(self, noise):
+        return (self.shift / self.precision + noise / jnp.sqrt(self.precision)) @ self.vectors.T
+
+    def sample(self, key):
+        return self.from_noise(jax.random.normal(key, self.shift.shape))
+
+    def log_density(self, value):
+        rotated = value @ self.vectors
+        return jnp.sum(self.shift * rotated - 0.5 * self.precision * rotated**2)
+
+    @property
+    def log_normalizer(self):
+        return 0.5 * jnp.sum(self.shift**2 / self.precision + jnp.log(2 * jnp.pi / self.precision))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -179,17 +217,11 @@ class LowRankGibbs(Reversible):
     y: jax.Array  # (N, D)
     c: jax.Array  # (N,)
 
-    def left_from_noise(self, right, noise):
-        """U | V: row i is Q [ c_i Q^T V y_i / precision + noise / sqrt(precision) ]."""
+    def left_conditional(self, right) -> "EigenGaussian":
+        """U | V: rows are independent, with precisions Lam_i that share the eigenvectors of V V^T."""
         basis = spectrum(right, self.y)
         precision = basis.precision(self.c, self.model.left_variance)
-        whitened = self.c[:, None] * basis.projected / precision + noise / jnp.sqrt(precision)
-        return whitened @ basis.vectors.T
-
-    def left_log_prob(self, left, right):
-        """log p(U | V, y; b)."""
-        rows = jax.vmap(lambda u, row, power: log_prob(self.model.row_conditional(right, row, power), u))
-        return jnp.sum(rows(left, self.y, self.c * self.model.noise_variance))
+        return EigenGaussian(basis.vectors, precision, self.c[:, None] * basis.projected)
 
     def right_conditional(self, left) -> Gaussian:
         """V | U: columns are independent and share the precision I/s_v^2 + U^T C U."""
@@ -200,5 +232,12 @@ class LowRankGibbs(Reversible):
     def step(self, key, state):
         n, d = self.y.shape
         noise = standard_normal(key, (n + d, self.model.components))
-        left = self.left_from_noise(state.right, noise[:n])
+        left = self.left_conditional(state.right).from_noise(noise[:n])
         return LowRankState(self.right_conditional(left).from_noise(noise[n:].T))
+
+    def visits(self, state, parameters):
+        left, right = self.left_conditional(state.right), self.right_conditional(parameters.left)
+        return (
+            Visit("left factor", left, parameters.left, lambda value: (state, Left(value))),
+            Visit("right factor", right, state.right, lambda value: (LowRankState(value), parameters)),
+        )

@@ -58,8 +58,7 @@ class FactorGibbs(ScoredKernel):
     backward: bool = False
 
     def draw_left(self, key, right):
-        shape = (self.gibbs.y.shape[0], right.shape[0])
-        return self.gibbs.left_from_noise(right, jax.random.normal(key, shape))
+        return self.gibbs.left_conditional(right).sample(key)
 
     def step(self, key, state):
         key_left, key_right = jax.random.split(key)
@@ -76,7 +75,7 @@ class FactorGibbs(ScoredKernel):
             (state.left, new_state.right) if self.backward else (new_state.left, state.right)
         )
         right = log_prob(self.gibbs.right_conditional(given_left), new_state.right)
-        return right + self.gibbs.left_log_prob(new_state.left, given_right)
+        return right + log_prob(self.gibbs.left_conditional(given_right), new_state.left)
 
     def reversed(self):
         return dataclasses.replace(self, backward=not self.backward)

@@ -1,0 +1,406 @@
+"""Step 1 of the paper's appendix, exact: what the kernels draw from against the density they should keep."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.statistics import counts_p
+from bracketz.check.subject import Instance, Subject, describe_powers, draw, log_density, power_rows, show
+from bracketz.conditional import log_prob
+from bracketz.kernel import GibbsScan, ScoredKernel
+from bracketz.models.base import Predictive, TransitionDensity
+
+TOLERANCE = 1e-7
+MAX_VALUES = 12
+
+
+class Case(NamedTuple):
+    """The worst case of an exact check, to be printed."""
+
+    error: float
+    sentence: str
+
+
+def worst(cases: list[Case], what: str) -> Finding:
+    if not cases:
+        raise NotApplicable(what)
+    error, sentence = max(cases, key=lambda case: case.error if np.isfinite(case.error) else np.inf)
+    return Finding(error if np.isfinite(error) else float("inf"), sentence, TOLERANCE)
+
+
+def _values(visit, key):
+    """Other values the variable could take: all (or some) of a discrete one, draws of a continuous one."""
+    support = visit.conditional.support
+    if support is None:
+        noise = jax.random.normal(key, (3, *visit.conditional.noise_shape))
+        return jax.vmap(visit.conditional.from_noise)(noise)
+    if support.shape[0] <= MAX_VALUES:
+        return support
+    index = jax.random.choice(key, support.shape[0], (MAX_VALUES,), replace=False)
+    return support[index]
+
+
+def _states(subject: Subject, instance: Instance, name: str):
+    """(keys, states, parameters, y): several prior draws, one data set of its own."""
+    key_data, key_states = jax.random.split(subject.key(name))
+    _, _, y = draw(instance.model, instance.shape, key_data)
+    keys = jax.random.split(key_states, subject.sizes.states)
+    states, parameters, _ = jax.vmap(lambda k: draw(instance.model, instance.shape, k))(keys)
+    return keys, states, parameters, y
+
+
+def ratios(subject: Subject) -> Finding:
+    """log f(x) + log C(v' | x) = log f(x') + log C'(v | x') for every conditional C of a sweep, its counterpart C'
+    in the reversed sweep, and x' = x with v replaced by v'. Where C does not look at the present value this is
+    the paper's p(v|u) / p(v'|u) = f(v,u) / f(v',u)."""
+    cases = []
+    for instance in subject.instances:
+        model = instance.model
+        keys, states, parameters, y = _states(subject, instance, "ratios")
+
+        def errors(key, state, parameters, powers, model=model, y=y):
+            kernel = model.kernel(y, powers)
+            out = []
+            for j, visit in enumerate(kernel.visits(state, parameters)):
+
+                def error(value, visit=visit, j=j):
+                    new_state, new_parameters = visit.put(value)
+                    back = kernel.reversed().visits(new_state, new_parameters or parameters)
+                    here = next(v for v in back if v.variable == visit.variable).conditional
+                    before = log_density(
+                        model, state, parameters if new_parameters is not None else None, y, powers
+                    )
+                    after = log_density(model, new_state, new_parameters, y, powers)
+                    there = log_prob(visit.conditional, value)
+                    return before + there - after - log_prob(here, visit.value)
+
+                values = _values(visit, jax.random.fold_in(key, j))
+                out.append((jax.vmap(error)(values), visit.value, values))
+            return out
+
+        rows = jnp.asarray(power_rows(instance.shape[0]))
+        names = _variables(model, y, states, parameters)
+        if not names:
+            continue
+        over_powers = jax.vmap(errors, (None, None, None, 0))
+        found = jax.jit(jax.vmap(over_powers, (0, 0, 0, None)))(keys, states, parameters, rows)
+        for name, (error, present, values) in zip(names, found, strict=True):
+            error = np.abs(np.asarray(error))  # (states, powers, values)
+            bad = ~(error < TOLERANCE)
+            s, b, v = _smallest(bad, error, np.asarray(present), np.asarray(values))
+            state = jax.tree.map(lambda a, s=s: a[s], states)
+            cases.append(
+                Case(
+                    float(error.max()) if np.isfinite(error).all() else np.inf,
+                    f"{name} from {show(present[s, b])} to {show(values[s, b, v])}: the conditional's odds miss the"
+                    f" density's by {error[s, b, v]:.2g} nats at powers {describe_powers(rows[b])},"
+                    f" state {show(state)} ({instance.label}, {instance.shape[0]} x {instance.shape[1]} data).",
+                )
+            )
+    return worst(cases, "the kernel does not open up its conditionals (Kernel.visits)")
+
+
+def _smallest(bad, error, present, values):
+    """Of the failing cases the one that changes the fewest entries; without failures the largest error."""
+    if not bad.any():
+        return np.unravel_index(np.argmax(error), error.shape)
+    change = values != present[:, :, None]
+    size = change.reshape(*error.shape, -1).sum(axis=-1)
+    return np.unravel_index(np.argmin(np.where(bad, size, np.inf)), error.shape)
+
+
+def _variables(model, y, states, parameters) -> list[str]:
+    """Names of the variables a sweep visits."""
+    first = jax.tree.map(lambda a: a[0], (states, parameters))
+    return [visit.variable for visit in model.kernel(y, jnp.ones(y.shape[0])).visits(*first)]
+
+
+def draws(subject: Subject) -> Finding:
+    """What a conditional samples is what it scores, without drawing anything.
+
+    Continuous: log density(T(e)) + log |det T'(e)| - log mass = log law(e) for the map T from noise to value.
+    Discrete: the share of a grid of noise that maps to each value is its probability, up to the grid's step.
+    """
+    cases = []
+    instance = subject.tiny
+    model = instance.model
+    keys, states, parameters, y = _states(subject, instance, "draws")
+    rows = jnp.asarray(power_rows(instance.shape[0]))
+    names = _variables(model, y, states, parameters)
+
+    def errors(key, state, parameters, powers):
+        out = []
+        for kernel in (model.kernel(y, powers), model.kernel(y, powers).reversed()):
+            out += [conditional_error(visit.conditional, key) for visit in kernel.visits(state, parameters)]
+        return out
+
+    kernel = model.kernel(y, rows[0])
+    if isinstance(kernel, GibbsScan):
+        noise = np.asarray(kernel.noise(keys[0], kernel.latents(jax.tree.map(lambda a: a[0], states))))
+        repeats = noise.size - len(np.unique(noise))
+        cases.append(
+            Case(float(repeats), f"{repeats} of the {noise.size} random numbers of a sweep are used twice.")
+        )
+    over = jax.jit(jax.vmap(jax.vmap(errors, (None, None, None, 0)), (0, 0, 0, None)))
+    few = 2
+    found = over(*jax.tree.map(lambda a: a[:few], (keys, states, parameters)), rows)
+    for name, error in zip([*names, *(f"{n}, reversed sweep" for n in names)], found, strict=True):
+        error = np.asarray(error)
+        _, b = np.unravel_index(np.argmax(error), error.shape)
+        cases.append(
+            Case(
+                float(error.max()),
+                f"{name}: draws do not follow the scored distribution, by {error.max():.2g}, at powers"
+                f" {describe_powers(rows[b])}.",
+            )
+        )
+    return worst(cases, "the kernel does not open up its conditionals (Kernel.visits)")
+
+
+def conditional_error(conditional, key, grid_points: int = 20_000):
+    """0 (up to rounding) if ``from_noise``, ``log_density`` and ``log_normalizer`` belong together."""
+    shape = conditional.noise_shape
+    if conditional.support is None:
+        noise = jax.random.normal(key, (2, *shape))
+        if conditional.law == "uniform":
+            noise = jax.random.uniform(key, (2, *shape), minval=0.02, maxval=0.98)
+        return jnp.max(jnp.stack([_transport_error(conditional, e) for e in noise]))
+    # Discrete: cells of a regular grid in the noise cube.
+    dims = int(np.prod(shape)) if shape else 1
+    side = max(4, round(grid_points ** (1 / dims)))
+    axes = np.meshgrid(*[(np.arange(side) + 0.5) / side] * dims, indexing="ij")
+    grid = jnp.asarray(np.stack(axes, -1).reshape(-1, *shape))
+    support = conditional.support
+    values = jax.lax.map(conditional.from_noise, grid, batch_size=2048)
+    flat = support.reshape(support.shape[0], -1)
+    hits = jax.vmap(lambda v: jnp.mean(jnp.all(values.reshape(values.shape[0], -1) == v, axis=1)))(flat)
+    scored = jax.vmap(lambda v: jnp.exp(log_prob(conditional, v)))(support)
+    # Each axis cuts the cube at one place a value: the share is off by at most a cell an axis and side.
+    excess = jnp.maximum(jnp.max(jnp.abs(hits - scored)) - 2 * dims / side, 0.0)
+    return jnp.maximum(excess, jnp.abs(jnp.sum(scored) - 1))
+
+
+def _transport_error(conditional, noise):
+    flat = jnp.ravel(noise)
+    jacobian = jax.jacobian(lambda e: jnp.ravel(conditional.from_noise(e.reshape(noise.shape))))(flat)
+    log_volume = jnp.linalg.slogdet(jacobian)[1]
+    law = -0.5 * jnp.sum(flat**2 + jnp.log(2 * jnp.pi)) if conditional.law == "normal" else 0.0
+    return jnp.abs(log_prob(conditional, conditional.from_noise(noise)) + log_volume - law)
+
+
+def points(subject: Subject) -> Finding:
+    """``Predictive``: the measure over one point's latent has the joint's odds, and its mass is the predictive density
+    f summed over the latent with the point, divided by the same without it."""
+    if not isinstance(subject.model, Predictive):
+        raise NotApplicable("the model has no Predictive capability")
+    cases = []
+    for instance in subject.instances:
+        model = instance.model
+        _, states, _, y = _states(subject, instance, "points")
+        rows = jnp.asarray(power_rows(instance.shape[0]))
+
+        def errors(state, powers, i, model=model, y=y):
+            measure = model.point_conditional(state, y, powers, i)
+            without = powers.at[i].set(0.0)
+
+            def f(value, b):
+                return model.log_annealed(model.replace_latent(state, i, value), y, b)
+
+            if measure.support is None:  # the latent is integrated out of the state
+                ratio = model.log_annealed(state, y, powers) - model.log_annealed(state, y, without)
+                return jnp.zeros(()), jnp.abs(measure.log_normalizer - ratio)
+            support = measure.support
+            joint = jax.vmap(lambda v: f(v, powers))(support)
+            bare = jax.vmap(lambda v: f(v, without))(support)
+            scored = jax.vmap(measure.log_density)(support)
+            mass = jax.nn.logsumexp(joint) - jax.nn.logsumexp(bare)
+            odds = jnp.max(jnp.abs((scored - scored[0]) - (joint - joint[0])))
+            return odds, jnp.abs(measure.log_normalizer - mass)
+
+        over = jax.vmap(jax.vmap(jax.vmap(errors, (None, None, 0)), (None, 0, None)), (0, None, None))
+        index = jnp.arange(instance.shape[0])
+        for what, error in zip(("odds", "mass"), jax.jit(over)(states, rows, index), strict=True):
+            error = np.asarray(error)
+            s, b, i = np.unravel_index(np.argmax(error), error.shape)
+            state = show(jax.tree.map(lambda a, s=s: a[s], states))
+            cases.append(
+                Case(
+                    float(error.max()),
+                    f"row {i + 1}: the {what} of point_conditional miss the density's by {error[s, b, i]:.2g} nats at"
+                    f" powers {describe_powers(rows[b])}, state {state} ({instance.label}).",
+                )
+            )
+    return worst(cases, "")
+
+
+def reversal(subject: Subject) -> Finding:
+    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored chain."""
+    cases = []
+    for instance in subject.instances:
+        model = instance.model
+        keys, states, _, y = _states(subject, instance, "reversal")
+        others = jax.tree.map(lambda a: a[::-1], states)
+        rows = jnp.asarray(power_rows(instance.shape[0]))
+        if isinstance(model.kernel(y, rows[0]), ScoredKernel):
+
+            def pair(x, new, powers, model=model, y=y):
+                kernel = model.kernel(y, powers)
+                left = model.log_annealed(x, y, powers) + kernel.log_prob(new, x)
+                return left - model.log_annealed(new, y, powers) - kernel.reversed().log_prob(x, new)
+
+            over = jax.jit(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
+            cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
+        if isinstance(model, TransitionDensity):
+            chain = model.scored_chain(y)
+            begin = jax.vmap(lambda k, s, chain=chain: chain.begin(k, s))
+            starts, ends = begin(keys, states), begin(keys[::-1], others)
+
+            def chained(x, new, chain=chain):
+                left = chain.log_joint(x) + chain.kernel.log_prob(new, x)
+                return left - chain.log_joint(new) - chain.kernel.reversed().log_prob(x, new)
+
+            error = jax.jit(jax.vmap(chained))(starts, ends)[:, None]
+            one = jnp.ones((1, instance.shape[0]))
+            cases.append(_pair_case(error, starts, ends, one, instance, "the scored chain"))
+            claimed = jax.vmap(lambda x, chain=chain: chain.log_joint(x))(starts)
+            direct = jax.vmap(lambda x, model=model, y=y: _chain_density(model, x, y))(starts)
+            gap = float(np.max(np.abs(np.asarray(claimed - direct))))
+            cases.append(
+                Case(gap, f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.")
+            )
+    return worst(cases, "the kernel has no transition density (ScoredKernel)")
+
+
+def _chain_density(model, x, y):
+    """The chain's state scored by the model itself: by field names, collapsed or not."""
+    ones = jnp.ones(y.shape[0])
+    if not hasattr(x, "_asdict"):
+        return model.log_annealed(x, y, ones)
+    fields = x._asdict()
+    key = jax.random.key(0)
+    state = jax.eval_shape(lambda k: model.sample_prior(k, y.shape), key)
+    own = type(state)(**{name: fields[name] for name in state._fields})
+    if set(fields) == set(state._fields):
+        return model.log_annealed(own, y, ones)
+    parameters = jax.eval_shape(lambda k: model.sample_parameters(k, y.shape), key)
+    rest = type(parameters)(**{name: fields[name] for name in parameters._fields})
+    return model.log_joint(own, rest, y, ones)
+
+
+def _pair_case(error, states, others, rows, instance: Instance, who: str) -> Case:
+    error = np.abs(np.asarray(error))
+    s, b = np.unravel_index(np.argmax(error), error.shape)
+    x, new = (show(jax.tree.map(lambda a: a[s], t)) for t in (states, others))
+    return Case(
+        float(error.max()),
+        f"{who} and its reversal disagree by {error[s, b]:.2g} nats between {x} and {new} at powers"
+        f" {describe_powers(rows[b])} ({instance.label}).",
+    )
+
+
+def _matrix_instance(subject: Subject) -> tuple[Any, tuple[int, int], Any]:
+    """A finite instance of at most 100 states, and all of them."""
+    instance = subject.enumerable
+    if not instance.model.finite:
+        raise NotApplicable("the state space is not finite")
+    rows, columns = instance.shape
+    for n in range(min(rows, 3), 0, -1):
+        states, _ = instance.model.nodes((n, columns))
+        if jax.tree.leaves(states)[0].shape[0] <= 100:
+            return instance.model, (n, columns), jax.tree.map(jnp.asarray, states)
+    raise NotApplicable("even one row has more than 100 states")
+
+
+def matrix(subject: Subject) -> Finding:
+    """The whole transition matrix of a tiny instance: rows sum to 1, f T = f, and f(x) T(x'|x) = f(x') R(x|x')."""
+    model, shape, states = _matrix_instance(subject)
+    _, _, y = draw(model, shape, subject.key("matrix"))
+    rows = jnp.asarray(power_rows(shape[0]))
+    if not isinstance(model.kernel(y, rows[0]), ScoredKernel):
+        raise NotApplicable("the kernel has no transition density (ScoredKernel)")
+
+    def errors(powers):
+        kernel = model.kernel(y, powers)
+
+        def table(kernel):
+            return jnp.exp(
+                jax.lax.map(lambda x: jax.vmap(lambda new: kernel.log_prob(new, x))(states), states)
+            )
+
+        forward, backward = table(kernel), table(kernel.reversed())
+        f = jax.nn.softmax(jax.vmap(lambda s: model.log_annealed(s, y, powers))(states))
+        return jnp.stack(
+            [
+                jnp.max(jnp.abs(forward.sum(1) - 1)),
+                jnp.max(jnp.abs(f @ forward - f)),
+                jnp.max(jnp.abs(f[:, None] * forward - (f[:, None] * backward).T)),
+            ]
+        )
+
+    found = np.asarray(jax.jit(lambda rows: jax.lax.map(errors, rows))(rows))
+    what = ("do not sum to 1", "do not keep the density", "are not matched by the reversed kernel")
+    b, w = np.unravel_index(np.argmax(found), found.shape)
+    sentence = (
+        f"transition probabilities {what[w]}, by {found[b, w]:.2g}, at powers {describe_powers(rows[b])}."
+    )
+    return Finding(float(found.max()), sentence, 1e-9)
+
+
+def steps(subject: Subject) -> Finding:
+    """``step`` draws what ``log_prob`` scores: frequencies from fixed states of a tiny instance, both directions."""
+    model, shape, states = _matrix_instance(subject)
+    key = subject.key("steps")
+    _, _, y = draw(model, shape, key)
+    powers = jnp.asarray(power_rows(shape[0])[2])
+    if not isinstance(model.kernel(y, powers), ScoredKernel):
+        raise NotApplicable("the kernel has no transition density (ScoredKernel)")
+    count = jax.tree.leaves(states)[0].shape[0]
+    keys = jax.random.split(key, subject.sizes.draws)
+    p_values, names = [], []
+    for backward in (False, True):
+
+        @jax.jit
+        def sample(keys, start, backward=backward):
+            kernel = model.kernel(y, powers)
+            kernel = kernel.reversed() if backward else kernel
+            row = jax.vmap(lambda new: kernel.log_prob(new, start))(states)
+            return jax.vmap(lambda k: kernel.step(k, start))(keys), row
+
+        for s in (0, count // 2, count - 1):
+            found, row = sample(keys, jax.tree.map(lambda a, s=s: a[s], states))
+            p_values.append(counts_p(tally(found, states), np.exp(np.asarray(row))))
+            names.append(f"state {s + 1} of {count}, {'reversed' if backward else 'forward'} sweep")
+    j = int(np.argmin(p_values))
+    return Finding(
+        min(1.0, len(p_values) * p_values[j]), f"frequencies of a sweep's outcomes from {names[j]}."
+    )
+
+
+def tally(found, states) -> np.ndarray:
+    """How often each of ``states`` occurs in ``found`` (leading axes)."""
+    every, seen = (
+        np.concatenate([np.asarray(a, float).reshape(np.shape(a)[0], -1) for a in jax.tree.leaves(t)], axis=1)
+        for t in (states, found)
+    )
+    unique, inverse = np.unique(np.concatenate([every, seen]), axis=0, return_inverse=True)
+    counts = np.bincount(np.ravel(inverse)[len(every) :], minlength=len(unique))
+    return counts[np.ravel(inverse)[: len(every)]]
+
+
+CHECKS = (
+    Check("conditionals.ratios", Kind.EXACT, "a term of the conditional is missing, has the wrong power, or belongs"
+          " to a state the point was not removed from.", ratios),
+    Check("conditionals.draws", Kind.EXACT, "the sampler and the scorer of a conditional use different numbers, such"
+          " as a variance for a standard deviation.", draws),
+    Check("conditionals.points", Kind.EXACT, "a constant of the predictive weight is dropped, or the conditional looks"
+          " at the wrong row.", points),
+    Check("conditionals.reversal", Kind.EXACT, "the reversed sweep does not visit in the opposite order, or the"
+          " transition density leaves a sub-step out.", reversal),
+    Check("conditionals.matrix", Kind.EXACT, "the sweep does not leave the annealed density invariant at some row of"
+          " powers.", matrix),
+    Check("conditionals.steps", Kind.STATISTICAL, "step does not draw what log_prob scores: noise of the wrong law, a"
+          " variable that is never updated, randomness used twice.", steps),
+)  # fmt: skip

@@ -1,0 +1,247 @@
+"""Densities: constants included, powers in the right places, and simulators that draw what is scored."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.check.conditionals import Case, tally, worst
+from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.quadratic import QUADRATIC, integrate
+from bracketz.check.statistics import bonferroni, counts_p, white_p
+from bracketz.check.subject import (
+    Subject,
+    describe_powers,
+    draw,
+    flatten,
+    is_real,
+    log_density,
+    power_rows,
+)  # fmt: skip
+from bracketz.models.base import Collapsed, Enumerable, RowLatents
+
+#: The integral of a quadratic is exact, but its Hessian and determinant round.
+TOLERANCE = 1e-6
+
+
+def _finding(cases: list[Case], why_not: str) -> Finding:
+    finding = worst(cases, why_not)
+    return Finding(finding.statistic, finding.detail, TOLERANCE)
+
+
+def powers(subject: Subject) -> Finding:
+    """With everything instantiated, log f(x; b) = log f(x; 0) + sum_i b_i [log f(x; e_i) - log f(x; 0)], and the
+    terms of the sum do not depend on other rows of y."""
+    cases = []
+    for instance in subject.instances:
+        model, n = instance.model, instance.shape[0]
+        state, parameters, y = draw(model, instance.shape, subject.key("powers"))
+
+        @jax.jit
+        def f(b, state=state, parameters=parameters, y=y, model=model):
+            return log_density(model, state, parameters, y, b)
+
+        bare = f(jnp.zeros(n))
+        terms = jnp.stack([f(row) - bare for row in jnp.eye(n)])
+        for row in power_rows(n):
+            error = float(jnp.abs(f(jnp.asarray(row)) - bare - terms @ row))
+            cases.append(
+                Case(
+                    error,
+                    f"the density at powers {describe_powers(row)} is {error:.2g} nats off the sum of its terms.",
+                )
+            )
+    return _finding(cases, "")
+
+
+def collapsed(subject: Subject) -> Finding:
+    """log_annealed = log of the integral of exp(log_joint) over what was integrated out, constants included, at
+    several rows of powers. Exact where log_joint is quadratic in it."""
+    if not isinstance(subject.model, Collapsed):
+        raise NotApplicable("nothing is integrated out of the state (Collapsed)")
+    cases = []
+    for instance in subject.instances:
+        model = instance.model
+        state, parameters, y = draw(model, instance.shape, subject.key("collapsed"))
+        x, back = flatten(parameters)
+        other = flatten(model.sample_parameters(subject.key("other"), instance.shape))[0]
+
+        @jax.jit
+        def both(b, model=model, state=state, y=y, back=back, x=x, other=other):
+            integral = integrate(lambda v: model.log_joint(state, back(v), y, b), x, other)
+            return integral.log_value, integral.misfit, model.log_annealed(state, y, b)
+
+        for row in power_rows(instance.shape[0]):
+            value, misfit, claimed = map(float, both(jnp.asarray(row)))
+            if misfit > QUADRATIC:
+                continue
+            cases.append(
+                Case(
+                    abs(value - claimed),
+                    f"log_annealed is {claimed - value:+.4g} nats off the integral of log_joint at powers"
+                    f" {describe_powers(row)} ({instance.label}).",
+                )
+            )
+    return _finding(cases, "log_joint is not quadratic in what is integrated out")
+
+
+def likelihood(subject: Subject) -> Finding:
+    """p(y | x) integrates to 1 over y: exact where log f is quadratic in y."""
+    cases = []
+    for instance in subject.instances:
+        model, shape = instance.model, instance.shape
+        state, parameters, y = draw(model, shape, subject.key("likelihood"))
+        other = draw(model, shape, subject.key("other"))[2]
+        for given in {None, parameters is not None and "parameters"} - {False}:
+            theta = parameters if given else None
+
+            def log_likelihood(v, theta=theta, model=model, state=state, shape=shape):
+                data = v.reshape(shape)
+                rows = jnp.stack([jnp.ones(shape[0]), jnp.zeros(shape[0])])
+                joint, prior = jax.vmap(lambda b: log_density(model, state, theta, data, b))(rows)
+                return joint - prior
+
+            found = jax.jit(lambda a, b, g=log_likelihood: integrate(g, a, b))(jnp.ravel(y), jnp.ravel(other))
+            if float(found.misfit) > QUADRATIC:
+                continue
+            error = float(found.log_value)
+            what = "p(y | state, parameters)" if given else "p(y | state)"
+            cases.append(
+                Case(abs(error), f"{what} integrates to exp({error:+.4g}) instead of 1 ({instance.label}).")
+            )
+    return _finding(cases, "the log-likelihood is not quadratic in the data")
+
+
+def prior(subject: Subject) -> Finding:
+    """The prior of the state, and of what is integrated out, sums or integrates to 1."""
+    cases = []
+    for instance in subject.instances:
+        model, shape = instance.model, instance.shape
+        state, parameters, y = draw(model, shape, subject.key("prior"))
+        zeros = jnp.zeros(shape[0])
+        if instance.label == "tiny" and isinstance(model, Enumerable):
+            states, log_weight = model.nodes(shape)
+            density = jax.jit(jax.vmap(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z)))
+            total = float(jax.nn.logsumexp(density(jax.tree.map(jnp.asarray, states))) + log_weight)
+            cases.append(Case(abs(total), f"the prior sums to exp({total:+.4g}) instead of 1."))
+        elif is_real(state):
+            x, back = flatten(state)
+            other = flatten(model.sample_prior(subject.key("other"), shape))[0]
+            found = jax.jit(
+                lambda a, b, model=model, back=back, y=y, z=zeros: integrate(
+                    lambda v: model.log_annealed(back(v), y, z), a, b
+                )
+            )(x, other)
+            if float(found.misfit) <= QUADRATIC:
+                error = float(found.log_value)
+                cases.append(Case(abs(error), f"the prior integrates to exp({error:+.4g}) instead of 1."))
+        if parameters is not None:
+            x, back = flatten(parameters)
+            other = flatten(model.sample_parameters(subject.key("other"), shape))[0]
+            found = jax.jit(
+                lambda a, b, model=model, back=back, y=y, s=state, z=zeros: integrate(
+                    lambda v: model.log_joint(s, back(v), y, z) - model.log_annealed(s, y, z), a, b
+                )
+            )(x, other)
+            if float(found.misfit) <= QUADRATIC:
+                error = float(found.log_value)
+                cases.append(
+                    Case(abs(error), f"the prior of the parameters integrates to exp({error:+.4g}).")
+                )
+    return _finding(cases, "the prior is neither enumerable nor Gaussian")
+
+
+def rows(subject: Subject) -> Finding:
+    """``RowLatents``: the mass of ``row_conditional``, as a density of the row, integrates to 1 (one column, quadrature)."""
+    if not isinstance(subject.model, RowLatents):
+        raise NotApplicable("the model has no RowLatents capability")
+    instance = subject.tiny
+    model = instance.model
+    state, parameters, _ = draw(model, (2, 1), subject.key("rows"))
+    fixed = getattr(state, model.fixed, None)
+    fixed = getattr(parameters, model.fixed) if fixed is None else fixed
+    axis = np.linspace(-60, 60, 24_001)
+    density = jax.jit(jax.vmap(lambda v: model.row_conditional(fixed, v[None], 1.0).log_normalizer))
+    total = float(jax.nn.logsumexp(density(jnp.asarray(axis)))) + np.log(axis[1] - axis[0])
+    empty = float(model.row_conditional(fixed, jnp.ones(1), 0.0).log_normalizer)
+    cases = [
+        Case(
+            abs(total),
+            f"the density of a row given the parameters integrates to exp({total:+.4g}) instead of 1.",
+        ),
+        Case(abs(empty), f"at power 0 the mass of a row's latent is exp({empty:+.4g}) instead of 1."),
+    ]
+    return _finding(cases, "")
+
+
+def simulators(subject: Subject) -> Finding:
+    """``sample_prior``, ``sample_parameters``, ``sample_data`` and ``simulate`` against the densities they claim:
+    whitened by the exact mean and precision they must be N(0, I); a finite prior is compared cell by cell."""
+    model: Any = subject.tiny.model
+    shape = subject.tiny.shape
+    key_point, key_draws = jax.random.split(subject.key("simulators"))
+    state, parameters, y = draw(model, shape, key_point)
+    keys = jax.random.split(key_draws, subject.sizes.draws)
+    zeros, ones = jnp.zeros(shape[0]), jnp.ones(shape[0])
+    p_values: dict[str, float] = {}
+
+    def gaussian(name, sample, log_g, at):
+        x, _ = flatten(at)
+        other, _ = flatten(sample(subject.key("other")))
+        found = jax.jit(lambda a, b: integrate(log_g, a, b))(x, other)
+        if float(found.misfit) > QUADRATIC:
+            return
+        draws = jax.jit(jax.vmap(lambda k: flatten(sample(k))[0]))(keys)
+        root = jnp.linalg.cholesky(found.precision)
+        p_values[name] = white_p(np.asarray((draws - found.mode) @ root))
+
+    if isinstance(subject.tiny.model, Enumerable) and model.finite:
+        states = jax.tree.map(jnp.asarray, model.nodes(shape)[0])
+        probabilities = np.exp(np.asarray(jax.vmap(lambda s: model.log_annealed(s, y, zeros))(states)))
+        found = jax.jit(jax.vmap(lambda k: model.sample_prior(k, shape)))(keys)
+        p_values["sample_prior"] = counts_p(tally(found, states), probabilities / probabilities.sum())
+    elif is_real(state):
+        _, back = flatten(state)
+        gaussian(
+            "sample_prior",
+            lambda k: model.sample_prior(k, shape),
+            lambda v: model.log_annealed(back(v), y, zeros),
+            state,
+        )
+    gaussian(
+        "simulate",
+        lambda k: model.simulate(k, state, shape),
+        lambda v: model.log_annealed(state, v.reshape(shape), ones),
+        y,
+    )
+    if isinstance(model, Collapsed):
+        _, back_p = flatten(parameters)
+        gaussian(
+            "sample_parameters",
+            lambda k: model.sample_parameters(k, shape),
+            lambda v: model.log_joint(state, back_p(v), y, zeros),
+            parameters,
+        )
+        gaussian(
+            "sample_data",
+            lambda k: model.sample_data(k, state, parameters),
+            lambda v: model.log_joint(state, parameters, v.reshape(shape), ones),
+            y,
+        )
+    if not p_values:
+        raise NotApplicable("neither the prior nor the likelihood has a form that can be compared directly")
+    name = min(p_values, key=lambda n: p_values[n])
+    return Finding(bonferroni(list(p_values.values())), f"draws of {name} against the density it claims.")
+
+
+CHECKS = (
+    Check("densities.powers", Kind.EXACT, "a power is missing from a term, or used twice.", powers),
+    Check("densities.collapsed", Kind.EXACT, "a constant (2 pi, a determinant, a prior variance) is dropped when variables"
+          " are integrated out, or a power is missing there.", collapsed),
+    Check("densities.likelihood", Kind.EXACT, "the normalising constant of the likelihood is missing or wrong.", likelihood),
+    Check("densities.prior", Kind.EXACT, "the normalising constant of the prior is missing or wrong.", prior),
+    Check("densities.rows", Kind.EXACT, "a constant of the held-out row density is missing.", rows),
+    Check("densities.simulators", Kind.STATISTICAL, "the simulator and the density use different hyperparameters, such as a"
+          " variance for a standard deviation.", simulators),
+)  # fmt: skip

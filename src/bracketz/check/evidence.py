@@ -1,0 +1,285 @@
+"""Step 3 of the appendix: every estimator the model supports against the exact evidence of a tiny instance."""
+
+import dataclasses
+import importlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from bracketz.answer import Side
+from bracketz.check.conditionals import Case, worst
+from bracketz.check.geweke import MAX_ENTRIES
+from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.pairs import both_directions, crooks_p
+from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
+from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten
+from bracketz.estimators import REGISTRY
+from bracketz.estimators.base import Estimator, estimate
+from bracketz.models.base import ConstrainedPrior, PointFit, RowLatents
+from bracketz.path import prefix, tempered
+from bracketz.simulation import simulate
+
+TRIALS = 64
+#: Effort that leaves next to nothing to chance on a tiny instance.
+EFFORT: dict[str, dict[str, Any]] = {
+    "lw": {"proposals": 20_000},
+    "hme": {"proposals": 500},
+    "ais": {"distributions": 300},
+    "reverse-ais": {"distributions": 300},
+    "smc": {"transitions": 5, "particles": 20},
+    "shme": {"transitions": 5, "particles": 20},
+    "vb": {"restarts": 4},
+    "chib": {"samples": 300, "burn_in": 50},
+    "cms": {"samples": 300, "burn_in": 50},
+    "nested": {"transitions": 10, "particles": 30},
+}
+#: What an estimator may be off by without being wrong (nats): nested sampling replaces volumes by their averages and
+#: cannot part equal likelihoods, Chib's chain starts where the posterior run ended.
+ALLOWANCE = {"nested": 0.6, "chib": 0.1, "reverse-ais": 0.15}
+
+
+def make(name: str, **knobs) -> Estimator:
+    module, _, cls = REGISTRY[name].partition(":")
+    return getattr(importlib.import_module(module), cls)(**(knobs or EFFORT[name]))
+
+
+def runnable(model) -> list[str]:
+    return [name for name in EFFORT if make(name).refusal(model, simulated=True) is None]
+
+
+def value_p(answer, truth: float) -> float:
+    """p-value of an estimate, by what it claims.
+
+    Unbiased: Student, on the combined value. A bound: Markov's inequality on its own side, always valid. Others: the
+    mean of the logs, beyond the allowance.
+    """
+    error = answer.log_ml - truth
+    if answer.estimator == "vb":
+        return 1.0 if error <= 1e-6 else 0.0
+    if answer.side is Side.UPPER and answer.estimator != "reverse-ais":
+        return float(min(1.0, np.exp(error)))
+    allowance = ALLOWANCE.get(answer.estimator, 0.01)
+    noise = max(answer.standard_error, 1e-9)
+    return float(2 * stats.t.sf(max(0.0, abs(error) - allowance) / noise, answer.trials - 1))
+
+
+def with_noise(instance: Instance, factor: float) -> Instance:
+    """The instance with its noise variance multiplied."""
+    if not hasattr(instance.model, "noise_variance"):
+        raise NotApplicable("the model has no noise_variance to turn up or down")
+    noise = float(instance.model.noise_variance) * factor
+    return Instance(instance.label, dataclasses.replace(instance.model, noise_variance=noise), instance.shape)
+
+
+def easy(instance: Instance) -> Instance:
+    """Weak signal: relabelings and mirror images are one mode, which Chib-style estimators need."""
+    try:
+        return with_noise(instance, 5.0)
+    except NotApplicable:
+        return instance
+
+
+def against_truth(instance: Instance, names, seed: int) -> Finding:
+    """Each of the named estimators the model supports, on one data set of the instance."""
+    data = simulate(instance.model, *instance.shape, seed=seed)
+    truth = instance.model.exact_evidence(data.y)
+    p_values, errors = {}, {}
+    for name in names:
+        if name in runnable(instance.model):
+            answer = estimate(instance.model, data, make(name), trials=TRIALS, seed=seed)
+            p_values[name], errors[name] = value_p(answer, truth), answer.log_ml - truth
+    if not p_values:
+        return Finding(1.0, "no estimator of this kind runs on the model.")
+    name = min(p_values, key=lambda n: p_values[n])
+    tried = f"{len(p_values)} estimators" if len(p_values) > 1 else "one estimator"
+    return Finding(
+        bonferroni(list(p_values.values())),
+        f"{tried} against the exact {truth:.3f}; {name} is {errors[name]:+.3f} nats off.",
+    )
+
+
+def estimators(subject: Subject) -> Finding:
+    """Each estimator, with generous effort, on one data set; Chib-style ones on an easy one."""
+    instance = subject.enumerable
+    chib_style = ("chib", "cms")
+    rest = against_truth(instance, [n for n in EFFORT if n not in chib_style], subject.seed)
+    found = min(rest, against_truth(easy(instance), chib_style, subject.seed), key=lambda f: f.statistic)
+    return Finding(min(1.0, 2 * found.statistic), found.detail)
+
+
+def _crooks(subject: Subject, name: str, path, **options) -> Finding:
+    instance = subject.tiny
+    runs = both_directions(instance, path, subject.sizes.data_sets, subject.key(name), **options)
+    known = "with the exact evidence" if runs.truth is not None else "whatever the evidence"
+    return Finding(
+        crooks_p(runs),
+        f"log q_F(l)/q_B(l) = log Z - l along the whole curve, {subject.sizes.data_sets} data sets, {known} ({name}).",
+        picture=(name, runs),
+    )
+
+
+def crooks_tempered(subject: Subject) -> Finding:
+    return _crooks(subject, "tempered path", tempered(6))
+
+
+def crooks_prefix(subject: Subject) -> Finding:
+    return _crooks(subject, "prefix path", prefix(subject.tiny.model, subject.tiny.shape[0]))
+
+
+def particles(subject: Subject) -> Finding:
+    """With particles and resampling, E[exp(l_F)] = Z and E[exp(-l_B)] = 1 / Z over simulated data."""
+    instance = subject.enumerable
+    runs = both_directions(
+        instance, tempered(4), subject.sizes.data_sets, subject.key("particles"), particles=3
+    )
+    assert runs.truth is not None
+    surplus = np.exp(runs.forward[:, 0] - runs.truth) - 1
+    # The reverse weights may have no variance: a bounded statement, P(U < log Z - b) <= e^-b, is tested instead.
+    p_values = [float(mean_zero_p(surplus))]
+    for margin in (0.5, 1.0, 2.0):
+        misses = int(np.sum(runs.reverse[:, 0] < runs.truth - margin))
+        p_values.append(float(stats.binom.sf(misses - 1, len(runs.truth), np.exp(-margin))))
+    return Finding(
+        bonferroni(p_values),
+        f"mean of exp(estimate - truth) is {1 + surplus.mean():.3f} with 3 resampled particles.",
+    )
+
+
+def chib(subject: Subject) -> Finding:
+    """CMS is unbiased however short its chains: the mean of exp(estimate - truth) is 1."""
+    instance = subject.enumerable
+    from bracketz.estimators.chib import CMS
+
+    if reason := CMS().refusal(instance.model, simulated=True):
+        raise NotApplicable(reason)
+    instance = easy(instance)
+    data = simulate(instance.model, *instance.shape, seed=subject.seed)
+    truth = instance.model.exact_evidence(data.y)
+    p_values = []
+    for short in (CMS(samples=1, burn_in=12), CMS(samples=4, burn_in=12)):
+        values = np.array(
+            estimate(
+                instance.model, data, short, trials=subject.sizes.trials, seed=subject.seed
+            ).log_ml_trials
+        )
+        p_values.append(float(mean_zero_p(np.exp(values - truth) - 1)))
+    return Finding(bonferroni(p_values), "mean of exp(estimate - truth) over short CMS chains.")
+
+
+def fit(subject: Subject) -> Finding:
+    """``PointFit``: updates do not lower the likelihood and end where its gradient is 0; the likelihood is the one of
+    ``RowLatents``; the parameters counted are those the likelihood can tell apart (rank of its gradients)."""
+    if not isinstance(subject.model, PointFit):
+        raise NotApplicable("the model has no PointFit capability")
+    model: Any = fewer_components(subject.model, 2)
+    shape = (12, 3)
+    _, _, y = draw(model, shape, subject.key("fit"))
+    fit = model.maximum_likelihood(y)
+    start = fit.start(subject.key("fit start"))
+    score = jax.jit(fit.log_likelihood)
+
+    @jax.jit
+    def climb(parameters):
+        def step(carry, _):
+            parameters, value, fall = carry
+            parameters = fit.update(parameters)
+            new = fit.log_likelihood(parameters)
+            return (parameters, new, jnp.maximum(fall, value - new)), None
+
+        (parameters, _, fall), _ = jax.lax.scan(
+            step, (parameters, fit.log_likelihood(parameters), 0.0), None, 3000
+        )
+        return parameters, fall, jax.grad(fit.log_likelihood)(parameters)
+
+    best, fall, gradient = climb(start)
+    slope = float(jnp.abs(gradient).max())
+    flat, back = flatten(best)
+    curvature = float(
+        jnp.linalg.eigvalsh(jax.jit(jax.hessian(lambda v: fit.log_likelihood(back(v))))(flat))[-1]
+    )
+    cases = [
+        Case(
+            max(0.0, curvature - 1e-3),
+            f"the fit is no maximum: the likelihood curves upwards there, by {curvature:.2g}.",
+        ),
+        Case(float(fall), f"an update lowered the likelihood by {float(fall):.2g} nats."),
+        Case(
+            max(0.0, slope - 1e-3),
+            f"after 3,000 updates the gradient of the likelihood is still {slope:.2g}.",
+        ),
+    ]
+    if isinstance(model, RowLatents):
+        rows = jax.vmap(lambda row: model.row_conditional(best, row, 1.0).log_normalizer)
+        gap = abs(float(jnp.sum(rows(y)) - score(best)))
+        cases.append(
+            Case(gap, f"the fit's likelihood misses the sum of row_conditional's masses by {gap:.2g} nats.")
+        )
+    _, _, many = draw(model, (40, shape[1]), subject.key("fit rows"))
+    generic = jax.tree.map(lambda a: a + 0.1, start)
+    gradients = jax.vmap(
+        lambda row: jax.grad(lambda p: model.maximum_likelihood(row[None]).log_likelihood(p))(generic)
+    )(many)
+    table = np.concatenate([np.asarray(g).reshape(40, -1) for g in jax.tree.leaves(gradients)], axis=1)
+    rank = int(np.linalg.matrix_rank(table, tol=1e-9 * np.abs(table).max()))
+    counted = fit.num_parameters
+    cases.append(
+        Case(
+            float(abs(rank - counted)),
+            f"{counted} free parameters are counted and the likelihood sees {rank}.",
+        )
+    )
+    return worst(cases, "")
+
+
+def constrained(subject: Subject) -> Finding:
+    """A sweep on the prior above a cutoff keeps it: states drawn by rejection, moved once, against others not moved."""
+    if not isinstance(subject.model, ConstrainedPrior):
+        raise NotApplicable("the model has no ConstrainedPrior capability")
+    model, shape = subject.tiny.model, subject.tiny.shape
+    key_data, key_states, key_steps = jax.random.split(subject.key("constrained prior"), 3)
+    _, _, y = draw(model, shape, key_data)
+    prior = model.constrained_prior(y)
+    count = subject.sizes.draws
+    states = jax.jit(jax.vmap(prior.sample_prior))(jax.random.split(key_states, 2 * count))
+    levels = np.asarray(jax.jit(jax.vmap(prior.log_likelihood))(states))
+    p_values = []
+    step = jax.jit(jax.vmap(lambda k, s, c: prior.step(k, s, c), (0, 0, None)))
+    for share in (0.4, 0.8):
+        cutoff = np.quantile(levels, share) + 1e-6  # ties lie on one side, whatever the rounding
+        inside = np.flatnonzero(levels > cutoff)
+        half = len(inside) // 2
+        moved, still = (
+            jax.tree.map(lambda a, k=k: a[inside[k]], states) for k in (slice(half), slice(half, 2 * half))
+        )
+        moved = step(jax.random.split(key_steps, half), moved, cutoff)
+
+        @jax.jit
+        def features(states):
+            def one(state):
+                x = flatten(state)[0][:MAX_ENTRIES]
+                return jnp.concatenate([x, x * jnp.roll(x, 1), prior.log_likelihood(state)[None]])
+
+            return jax.vmap(one)(states)
+
+        a, b = (np.round(np.asarray(features(t)), 8) for t in (moved, still))
+        p_values += [same_law_p(a[:, j], b[:, j]) for j in range(a.shape[1])]
+    return Finding(
+        bonferroni(p_values), f"{len(p_values)} functions of states above a cutoff, moved and not."
+    )
+
+
+CHECKS = (
+    Check("evidence.fit", Kind.EXACT, "an M-step misses a term, or symmetries are counted as parameters.", fit, thorough=True),
+    Check("evidence.constrained", Kind.STATISTICAL, "a variable is redrawn from the wrong part of its prior, or never.",
+          constrained, thorough=True),
+    Check("evidence.crooks-tempered", Kind.STATISTICAL, "a kernel that does not keep the annealed density, a reversal that is"
+          " none, or a density with a constant missing.", crooks_tempered),
+    Check("evidence.crooks-prefix", Kind.STATISTICAL, "the entering or leaving point's weight or draw is wrong.", crooks_prefix, thorough=True),
+    Check("evidence.particles", Kind.STATISTICAL, "weights and resampling do not fit together.", particles, thorough=True),
+    Check("evidence.cms", Kind.STATISTICAL, "the chain does not start from the reversed kernel at x*, or the averaged transition"
+          " density is another kernel's.", chib, thorough=True),
+    Check("evidence.estimators", Kind.STATISTICAL, "one estimator has a mistake of its own: a volume, a count, a constant.", estimators, thorough=True),
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""Forward and reverse runs on many simulated data sets at once, and what Crooks' relation says about them.
+
+The path measures satisfy q_B(l) = q_F(l) exp(l - log Z) for l = log w read as an estimate of log Z. Hence, for any
+bounded h, E_F[h(l) s(l - log Z)] = E_B[h(l) (1 - s(l - log Z))] with s the logistic function; and for one forward
+and one reverse value on the same data, whatever Z is, P(l_B > l_F given |l_B - l_F| = d) = s(d). Both sides are
+bounded, so that p-values hold in the tails, however heavy those of the weights are.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.anneal import Forward, Resampling, Reverse
+from bracketz.check.statistics import bonferroni, mean_zero_p, normal_p
+from bracketz.check.subject import Instance, draw
+from bracketz.models.base import Enumerable, log_evidence
+from bracketz.path import Path
+
+BLOCK = 250
+BINS = 6
+
+
+class Runs(NamedTuple):
+    """Log-ML values of both directions, (data sets, chains), and the exact evidence (None if unknown)."""
+
+    forward: np.ndarray
+    reverse: np.ndarray
+    truth: np.ndarray | None
+
+
+def both_directions(
+    instance: Instance,
+    path: Path,
+    data_sets: int,
+    key,
+    *,
+    chains: int = 1,
+    sweeps: int = 1,
+    particles: int = 1,
+) -> Runs:
+    """``data_sets`` draws of (x, y) from the joint; on each, ``chains`` runs up from the prior and down from x."""
+    model, shape = instance.model, instance.shape
+    exact = isinstance(model, Enumerable)
+    nodes = jax.tree.map(jnp.asarray, model.nodes(shape)) if exact else None
+
+    def walk(program, key):
+        def step(index, carry):
+            return program.step(jax.random.fold_in(key, index + 1), carry, index)
+
+        return program.log_value(jax.lax.fori_loop(0, path.num_edges, step, program.start(key)))
+
+    def one(key, nodes):
+        key_data, key_up, key_down = jax.random.split(key, 3)
+        state, _, y = draw(model, shape, key_data)
+        up = Forward(model, y, path, sweeps, Resampling(), particles)
+        down = Reverse(model, y, path, state, sweeps, Resampling(), particles)
+        values = [
+            jax.vmap(lambda k, program=program: walk(program, k))(jax.random.split(k, chains))
+            for program, k in ((up, key_up), (down, key_down))
+        ]
+        return *values, log_evidence(model, y, *nodes) if exact else jnp.zeros(())
+
+    block = min(BLOCK, data_sets)
+    keys = jax.random.split(key, (-(-data_sets // block), block))
+    run = jax.jit(lambda keys, nodes: jax.lax.map(lambda ks: jax.vmap(lambda k: one(k, nodes))(ks), keys))
+    forward, reverse, truth = (np.asarray(a).reshape(-1, *a.shape[2:])[:data_sets] for a in run(keys, nodes))
+    return Runs(forward, reverse, truth if exact else None)
+
+
+def _logistic(x):
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def crooks_p(runs: Runs) -> float:
+    """The whole curve, from the first chain of each direction: overall and in bins of the work."""
+    forward, reverse = runs.forward[:, 0], runs.reverse[:, 0]
+    p_values = [_order_p(forward, reverse)]
+    if runs.truth is not None:
+        work_f, work_b = forward - runs.truth, reverse - runs.truth
+        p_values.append(bonferroni(mean_zero_p(_residuals(work_f, work_b))))
+    return bonferroni(p_values)
+
+
+def _residuals(work_f, work_b) -> np.ndarray:
+    """h(W_F) s(W_F) - h(W_B) (1 - s(W_B)) for h = 1 and for bins of W: mean zero, bounded."""
+    edges = np.quantile(np.concatenate([work_f, work_b]), np.linspace(0, 1, BINS + 1)[1:-1])
+    columns = [_logistic(work_f) - _logistic(-work_b)]
+    for k in range(BINS):
+        inside = [np.digitize(w, edges) == k for w in (work_f, work_b)]
+        columns.append(inside[0] * _logistic(work_f) - inside[1] * _logistic(-work_b))
+    return np.stack(columns, axis=1)
+
+
+def _order_p(forward, reverse) -> float:
+    """P(l_B > l_F given the distance d) = s(d): sums over bins of d, where the variance is known exactly."""
+    distance = np.abs(reverse - forward)
+    apart = distance > 1e-9
+    surplus, p = (reverse > forward)[apart] - _logistic(distance[apart]), _logistic(distance[apart])
+    if surplus.size == 0:
+        return 1.0
+    variance = p * (1 - p)
+    order = np.argsort(distance[apart])
+    p_values = []
+    for part in (order, *np.array_split(order, BINS)):
+        total = variance[part].sum()
+        if total > 15:  # enough for the normal law
+            p_values.append(float(normal_p(surplus[part].sum() / np.sqrt(total))))
+    return bonferroni(p_values) if p_values else 1.0

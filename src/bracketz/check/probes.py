@@ -1,0 +1,443 @@
+"""The engine and the estimators on probes: models so simple that the right answer can be written down.
+
+A kernel that writes a digit shows in which order it was called; a state that is a fresh uniform shows whose key it came
+from; a constrained prior that can be drawn exactly shows what nested sampling does with it.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.anneal import Forward, Resampling, Reverse
+from bracketz.check.conditionals import Case, worst
+from bracketz.check.outcome import Check, Finding, Kind
+from bracketz.check.subject import Subject
+from bracketz.estimators.base import estimate
+from bracketz.estimators.bic import BIC
+from bracketz.estimators.chib import ChibProgram
+from bracketz.estimators.nested import STOP, NestedProgram
+from bracketz.kernel import Compose, Kernel, Repeat, ScoredKernel
+from bracketz.loop import Program, run
+from bracketz.models.base import (
+    Collapsed,
+    Constrained,
+    ConstrainedPrior,
+    Fit,
+    Model,
+    PointFit,
+    ScoredChain,
+    TransitionDensity,
+)  # fmt: skip
+from bracketz.path import prefix, tempered
+from bracketz.pytree import pytree_dataclass
+from bracketz.session import Session
+from bracketz.simulation import simulate
+
+
+class Trail(NamedTuple):
+    trail: jax.Array  # digits written by the kernels that touched it
+
+
+@pytree_dataclass
+class TrailKernel(Kernel):
+    """Appends a digit: 1 + the row's place on the path, or 5 more when reversed."""
+
+    place: jax.Array
+    backward: bool = False
+
+    def step(self, key, state):
+        return Trail(10 * state.trail + 1 + self.place + (5 if self.backward else 0))
+
+    def reversed(self):
+        return TrailKernel(self.place, not self.backward)
+
+
+@pytree_dataclass
+class TrailModel(Model, TransitionDensity):
+    """log f(x; b) = mean(b) log(1 + x): a weight reveals the trail it was taken at."""
+
+    def sample_prior(self, key, shape):
+        return Trail(jnp.zeros(()))
+
+    def simulate(self, key, state, shape):
+        return jnp.zeros(shape)
+
+    def log_annealed(self, state, y, powers):
+        return jnp.mean(powers) * jnp.log1p(state.trail)
+
+    def kernel(self, y, powers):
+        return TrailKernel(jnp.round(jnp.sum(powers)))
+
+    def scored_chain(self, y):
+        return TrailChain()
+
+
+@pytree_dataclass
+class ScoredTrail(ScoredKernel):
+    """Appends 1 forwards, 2 backwards; scores a state by its trail."""
+
+    backward: bool = False
+
+    def step(self, key, state):
+        return Trail(10 * state.trail + (2 if self.backward else 1))
+
+    def reversed(self):
+        return ScoredTrail(not self.backward)
+
+    def log_prob(self, new_state, state):
+        return jnp.log(state.trail + (1000.0 if self.backward else 0.0))
+
+
+class TrailChain(ScoredChain):
+    kernel = ScoredTrail()
+
+    def begin(self, key, state):
+        return Trail(jnp.zeros(()))
+
+    def log_joint(self, state):
+        return jnp.zeros(())
+
+
+def order(subject: Subject) -> Finding:
+    """Weigh, then move, upwards; move with the *reversed* kernel, then weigh, downwards; compositions run backwards."""
+    model, y = TrailModel(), jnp.zeros((4, 1))
+    path = prefix(model, 4)
+    key = jax.random.key(0)
+    cases = []
+
+    def walk(program):
+        carry = program.start(key)
+        for index in range(4):
+            carry = program.step(jax.random.fold_in(key, index), carry, index)
+        return float(carry.states.trail[0]), float(carry.log_weights[0])
+
+    up, gain = walk(Forward(model, y, path))
+    down, loss = walk(Reverse(model, y, path, Trail(jnp.zeros(()))))
+    expected_gain = 0.25 * sum(np.log1p(x) for x in (0, 2, 23, 234))
+    expected_loss = -0.25 * sum(np.log1p(x) for x in (10, 109, 1098, 10987))
+    # Reversed kernels write 10, 9, 8, 7 at places 4, 3, 2, 1.
+    cases.append(Case(abs(up - 2345), f"forward, the kernels ran as {up:.0f} instead of 2345."))
+    cases.append(
+        Case(abs(gain - expected_gain), f"forward, the weights are off by {gain - expected_gain:+.3g} nats.")
+    )
+    cases.append(Case(abs(down - 10987), f"reverse, the kernels ran as {down:.0f} instead of 10987."))
+    cases.append(
+        Case(abs(loss - expected_loss), f"reverse, the weights are off by {loss - expected_loss:+.3g} nats.")
+    )
+    one, two = TrailKernel(jnp.asarray(0.0)), TrailKernel(jnp.asarray(1.0))
+    both = Compose((one, two))
+    for kernel, digits in ((both, 12), (both.reversed(), 76), (Repeat(both, 2).reversed(), 7676)):
+        got = float(kernel.step(key, Trail(jnp.zeros(()))).trail)
+        cases.append(Case(abs(got - digits), f"a composition ran as {got:.0f} instead of {digits}."))
+    return worst(cases, "")
+
+
+class Echo(NamedTuple):
+    draws: jax.Array
+
+
+@pytree_dataclass
+class KeyProbe(Program):
+    """Writes down a uniform from every key it is given."""
+
+    num_steps: int = 8
+
+    def start(self, key):
+        return Echo(jnp.zeros(9).at[0].set(jax.random.uniform(key)))
+
+    def step(self, key, carry, index):
+        return Echo(carry.draws.at[index + 1].set(jax.random.uniform(key)))
+
+    def log_value(self, carry):
+        return carry.draws[0]
+
+
+class Coin(NamedTuple):
+    coin: jax.Array
+
+
+@pytree_dataclass
+class CoinModel(Model):
+    """State and moves are fresh uniforms: particles that share a key share a state."""
+
+    def sample_prior(self, key, shape):
+        return Coin(jax.random.uniform(key))
+
+    def simulate(self, key, state, shape):
+        return jnp.zeros(shape)
+
+    def log_annealed(self, state, y, powers):
+        return jnp.sum(powers) * jnp.log(state.coin + 0.5)
+
+    def kernel(self, y, powers):
+        return CoinKernel()
+
+
+class CoinKernel(Kernel):
+    def step(self, key, state):
+        return Coin(jax.random.uniform(key))
+
+    def reversed(self):
+        return self
+
+
+def keys(subject: Subject) -> Finding:
+    """No two of (seed, stream, chain, step, particle, sub-step) share randomness."""
+    cases = []
+    draws = [
+        run(KeyProbe(), 8, chains=7, seed=seed, stream=stream, session=Session()).carry.draws
+        for seed, stream in ((0, "a"), (0, "b"), (1, "a"))
+    ]
+    flat = np.concatenate([np.ravel(d) for d in draws])
+    repeats = len(flat) - len(np.unique(flat))
+    cases.append(
+        Case(float(repeats), f"{repeats} of {len(flat)} draws of different chains, steps or runs are equal.")
+    )
+    model, y = CoinModel(), jnp.zeros((3, 1))
+    seen = []
+    programs = (
+        Forward(model, y, tempered(4), 1, Resampling(0.0), 5),
+        Reverse(model, y, tempered(4), Coin(jnp.asarray(0.5)), 1, Resampling(0.0), 5),
+        Forward(model, y, tempered(4), 2, Resampling(0.0), 5),
+    )
+    for seed, program in enumerate(programs):
+        key = jax.random.key(seed)
+        carry = program.start(key)
+        for index in range(3):
+            carry = program.step(jax.random.fold_in(key, index + 1), carry, index)
+            seen.append(np.asarray(carry.states.coin))
+    flat = np.concatenate(seen)
+    repeats = len(flat) - len(np.unique(flat))
+    cases.append(Case(float(repeats), f"{repeats} of {len(flat)} particles took the same draw."))
+    twice = Compose((Repeater(), Repeater())), Repeat(Repeater(), 3)
+    for kernel, what in zip(twice, ("the parts of a composition", "repetitions"), strict=True):
+        found = kernel.step(jax.random.key(5), Draws(jnp.zeros(()), jnp.zeros(())))
+        cases.append(Case(float(found.repeats), f"{what} share their key."))
+    shape = (2, 1)
+    data = simulate(Triple(), *shape, seed=0)
+    three = {float(data.exact.coin), float(data.parameters.coin), float(data.y[0, 0])}
+    cases.append(
+        Case(float(3 - len(three)), "a simulation uses one key for the state, the parameters or the data.")
+    )
+    difference = float(Shared().simulate(jax.random.key(0), Coin(jnp.zeros(())), shape)[0, 0])
+    cases.append(Case(float(difference == 0.0), "simulate uses one key for the parameters and the data."))
+    return worst(cases, "")
+
+
+class Draws(NamedTuple):
+    last: jax.Array
+    repeats: jax.Array
+
+
+class Repeater(Kernel):
+    """Counts how often it is given the same randomness twice in a row."""
+
+    def step(self, key, state):
+        draw = jax.random.uniform(key)
+        return Draws(draw, state.repeats + (draw == state.last))
+
+    def reversed(self):
+        return self
+
+
+@pytree_dataclass
+class Triple(Collapsed, Model):
+    """State, parameters and data are each one fresh uniform."""
+
+    def sample_prior(self, key, shape):
+        return Coin(jax.random.uniform(key))
+
+    def sample_parameters(self, key, shape):
+        return Coin(jax.random.uniform(key))
+
+    def sample_data(self, key, state, parameters):
+        return jnp.full((2, 1), jax.random.uniform(key))
+
+    def log_joint(self, state, parameters, y, powers):
+        return jnp.zeros(())
+
+    def log_annealed(self, state, y, powers):
+        return jnp.zeros(())
+
+    def kernel(self, y, powers):
+        return CoinKernel()
+
+
+@pytree_dataclass
+class Shared(Triple):
+    """Data that are the difference of two draws: 0 if both came from one key."""
+
+    def sample_data(self, key, state, parameters):
+        return jnp.full((2, 1), parameters.coin - jax.random.uniform(key))
+
+
+def chib(subject: Subject) -> Finding:
+    """CMS: one step of the reversed kernel from x*, then forwards S - s times, then from there again s - 1 times backwards;
+    Chib: S steps forwards. What is averaged is the forward density to x*."""
+    cases = []
+    samples, y = 4, jnp.zeros((2, 1))
+    for cms in (True, False):
+        program = ChibProgram(TrailModel(), y, tempered(2), samples, None, None, murray_salakhutdinov=cms)
+        step = jax.jit(program.step)
+        for seed in range(6):
+            key = jax.random.key(seed)
+            carry = program.start(key)
+            split = int(carry.split)
+            for index in range(1 + samples):
+                carry = step(jax.random.fold_in(key, index), carry, index)
+            ahead = samples - 1 - split
+            trails = [
+                2,
+                *(int("2" + "1" * k) for k in range(1, ahead + 1)),
+                *(int("2" + "2" * k) for k in range(1, split + 1)),
+            ]
+            if not cms:
+                trails = [int("1" * k) for k in range(1, samples + 1)]
+            expected = -np.log(np.mean(trails))
+            error = abs(float(program.log_value(carry)) - expected)
+            what = "CMS" if cms else "Chib"
+            cases.append(
+                Case(
+                    error,
+                    f"{what} with s = {split + 1} of {samples} is {error:.3g} nats off the average it is defined by.",
+                )
+            )
+    return worst(cases, "")
+
+
+class Level(NamedTuple):
+    x: jax.Array
+
+
+@pytree_dataclass
+class Ramp(Constrained):
+    """x uniform on [0, 1], log L = 5 x: the constrained prior can be drawn exactly."""
+
+    y: Any
+
+    def sample_prior(self, key):
+        return Level(jax.random.uniform(key))
+
+    def log_likelihood(self, state):
+        return 5 * state.x
+
+    def step(self, key, state, cutoff):
+        low = cutoff / 5
+        return Level(low + (1 - low) * jax.random.uniform(key, minval=1e-6))
+
+
+@pytree_dataclass
+class RampModel(Model, ConstrainedPrior, PointFit):
+    """For nested sampling and BIC only."""
+
+    def sample_prior(self, key, shape):
+        return Level(jax.random.uniform(key))
+
+    def simulate(self, key, state, shape):
+        return jnp.zeros(shape)
+
+    def log_annealed(self, state, y, powers):
+        return 5 * state.x * jnp.mean(powers)
+
+    def kernel(self, y, powers):
+        raise NotImplementedError
+
+    def constrained_prior(self, y):
+        return Ramp(y)
+
+    def maximum_likelihood(self, y):
+        return Flat(y)
+
+
+@pytree_dataclass
+class Flat(Fit):
+    """A likelihood of e^-3 whatever the two parameters."""
+
+    y: Any
+
+    @property
+    def num_parameters(self):
+        return 2
+
+    def start(self, key):
+        return jnp.zeros(2)
+
+    def update(self, parameters):
+        return parameters
+
+    def log_likelihood(self, parameters):
+        return -3.0 + 0.0 * jnp.sum(parameters)
+
+
+def nested(subject: Subject) -> Finding:
+    """Each step adds (V_{t-1} - V_t) times the lowest likelihood, V_t = e^(-t/P), replaces that particle alone by one above
+    it, and stops by the paper's rule."""
+    cases = []
+    y = jnp.zeros((1, 1))
+    for particles in (2, 5):
+        program = NestedProgram(RampModel(), y, 1, particles)
+        step = jax.jit(program.step)
+        key = jax.random.key(particles)
+        carry = program.start(key)
+        log_sum = -np.inf
+        for index in range(40 * particles):
+            levels = np.asarray(carry.levels)
+            after = step(jax.random.fold_in(key, index), carry, index)
+            if bool(carry.done):
+                same = float(np.abs(np.asarray(after.levels) - levels).max())
+                cases.append(Case(same, "a stopped nested-sampling chain went on."))
+                break
+            low = int(np.argmin(levels))
+            term = -index / particles + np.log(-np.expm1(-1 / particles)) + levels[low]
+            stops = np.logaddexp(log_sum, term) - log_sum < STOP
+            log_sum = np.logaddexp(log_sum, term)
+            new = np.asarray(after.levels)
+            others = np.delete(np.abs(new - levels), low).max()
+            cases.append(Case(float(others), "nested sampling replaced another particle than the lowest."))
+            cases.append(
+                Case(max(0.0, float(levels[low] - new[low])), "a replacement lies below the cutoff.")
+            )
+            kept = float(np.abs(5 * np.asarray(after.states.x) - new).max())
+            cases.append(
+                Case(kept, "nested sampling keeps states and likelihoods that do not belong together.")
+            )
+            cases.append(
+                Case(
+                    abs(float(after.log_sum) - log_sum),
+                    "nested sampling's sum misses (V_{t-1} - V_t) times the cutoff.",
+                )
+            )
+            cases.append(
+                Case(float(bool(after.done) != bool(stops)), "nested sampling stopped by another rule.")
+            )
+            carry = after
+        steps = int(carry.steps)
+        rest = -steps / particles + np.log(np.mean(np.exp(np.asarray(carry.levels))))
+        error = abs(float(program.log_value(carry)) - np.logaddexp(log_sum, rest))
+        cases.append(
+            Case(error, f"what is left at the end is {error:.3g} nats off V_T times the mean likelihood.")
+        )
+    return worst(cases, "")
+
+
+def bic(subject: Subject) -> Finding:
+    """log-likelihood at the maximum less half the number of parameters times log N."""
+    cases = []
+    for n in (1, 7):
+        answer = estimate(RampModel(), np.zeros((n, 3)), BIC(restarts=2), trials=1)
+        error = abs(answer.log_ml - (-3.0 - np.log(n)))
+        cases.append(Case(error, f"BIC of {n} rows is {error:.3g} nats off its definition."))
+    return worst(cases, "")
+
+
+CHECKS = (
+    Check("engine.order", Kind.EXACT, "the weight is taken after the move, or the reverse run uses the kernel itself instead of"
+          " its reversal.", order),
+    Check("engine.keys", Kind.EXACT, "a random key is used twice.", keys),
+    Check("engine.nested", Kind.EXACT, "a volume, a shell or the replaced particle is wrong.", nested),
+    Check("engine.chib", Kind.EXACT, "the chain does not start from the reversed kernel at x*, turns at the wrong step, or averages"
+          " the wrong density.", chib),
+    Check("engine.bic", Kind.EXACT, "the penalty counts something else than rows, or is added.", bic),
+)  # fmt: skip

@@ -1,0 +1,120 @@
+"""Variational updates: each is a stationary point of the objective in its own factor, and never lowers it."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.check.conditionals import Case, worst
+from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.subject import Subject, draw
+from bracketz.models.base import Variational
+
+ROUNDS = 3
+
+
+def updates(subject: Subject) -> Finding:
+    """After an update of some leaves of q, the objective's derivative towards any other belief in those leaves is 0,
+    its second derivative not positive, and its value not below the one before.
+
+    Directions are differences of two beliefs, so that they stay inside the family (probabilities that sum to 1,
+    symmetric covariances).
+    """
+    if not isinstance(subject.model, Variational):
+        raise NotApplicable("the model has no Variational capability")
+    cases = []
+    for instance in subject.instances:
+        key_data, key_q, key_other = jax.random.split(subject.key("variational"), 3)
+        _, _, y = draw(instance.model, instance.shape, key_data)
+        family = instance.model.variational(y)
+
+        def errors(key_q, key_other, family=family):
+            q, other = family.start(key_q), family.start(key_other)
+            for update in family.updates:  # the other belief: somewhere else, still inside
+                other = update(other)
+            out = []
+            for _ in range(ROUNDS):
+                for update in family.updates:
+                    new = update(q)
+                    changed = jax.tree.map(lambda a, b: a != b, q, new)
+                    toward = jax.tree.map(lambda o, n, c: jnp.where(c, o - n, 0.0), other, new, changed)
+
+                    def along(s, new=new, toward=toward):
+                        return family.objective(jax.tree.map(lambda a, d, s=s: a + s * d, new, toward))
+
+                    slope = jax.grad(along)(0.0)
+                    # A scale for "zero": what the slope would be without the cancellation of its terms.
+                    curvature = jax.grad(jax.grad(along))(0.0)
+                    size = 1 + jnp.abs(family.objective(new)) + jnp.abs(curvature)
+                    fall = jnp.maximum(family.objective(q) - family.objective(new), 0.0)
+                    out.append(jnp.stack([jnp.abs(slope), jnp.maximum(curvature, 0.0), fall]) / size)
+                    q = new
+            return jnp.stack(out)
+
+        keys = [jax.random.split(k, 3) for k in (key_q, key_other)]
+        found = np.asarray(jax.jit(jax.vmap(errors))(*keys))  # (starts, updates, 3)
+        s, u, w = np.unravel_index(np.argmax(found), found.shape)
+        what = ("is not stationary", "is not a maximum", "lowers the objective")[w]
+        number = u % len(family.updates) + 1
+        cases.append(
+            Case(float(found[s, u, w]), f"update {number} {what}, by {found[s, u, w]:.2g} (relative).")
+        )
+    return worst(cases, "")
+
+
+def bound(subject: Subject) -> Finding:
+    """The objective never exceeds the exact evidence of a tiny instance; by how much it does is the statistic."""
+    if not isinstance(subject.model, Variational):
+        raise NotApplicable("the model has no Variational capability")
+    instance = subject.enumerable
+    cases = []
+    for s in range(3):
+        _, _, y = draw(instance.model, instance.shape, jax.random.fold_in(subject.key("vb bound"), s))
+        truth = instance.model.exact_evidence(np.asarray(y))
+        family = instance.model.variational(y)
+
+        def best(key, family=family):
+            def sweep(_, q):
+                for update in family.updates:
+                    q = update(q)
+                return q
+
+            return family.objective(jax.lax.fori_loop(0, 30, sweep, family.start(key)))
+
+        top = float(jnp.max(jax.jit(jax.vmap(best))(jax.random.split(subject.key(f"start {s}"), 8))))
+        cases.append(
+            Case(
+                max(top - truth, 0.0),
+                f"the variational bound exceeds the exact evidence by {top - truth:.3g} nats.",
+            )
+        )
+    return worst(cases, "")
+
+
+def relabelings(subject: Subject) -> Finding:
+    """The symmetry correction is the log of a number of permutations: K! for K exchangeable components."""
+    if not isinstance(subject.model, Variational):
+        raise NotApplicable("the model has no Variational capability")
+    cases = []
+    for instance in subject.instances:
+        if not hasattr(instance.model, "components"):
+            raise NotApplicable("the model has no components to relabel")
+        _, _, y = draw(instance.model, instance.shape, subject.key("relabelings"))
+        claimed = float(instance.model.variational(y).log_relabelings)
+        error = abs(claimed - math.lgamma(instance.model.components + 1))
+        cases.append(
+            Case(
+                error,
+                f"{instance.model.components} components are said to have exp({claimed:.4g}) relabelings.",
+            )
+        )
+    return worst(cases, "")
+
+
+CHECKS = (
+    Check("variational.updates", Kind.EXACT, "an update misses a term of the objective (a variance, a cross term), or the"
+          " objective misses one of the update's.", updates),
+    Check("variational.relabelings", Kind.EXACT, "the factorial is off by one.", relabelings),
+    Check("variational.bound", Kind.EXACT, "the objective lacks a normalising constant or an entropy.", bound),
+)  # fmt: skip

@@ -1,0 +1,28 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="clustering, low-rank, binary-attributes, or your own module:Class."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Everything random follows from this number.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
+Rows = Annotated[int | None, typer.Option(help="Data points N  [default: 50]")]
+Columns = Annotated[int | None, typer.Option(help="Columns D  [default: 25]")]
+Components = Annotated[int | None, typer.Option(help="Components K  [default: the model's]")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; see: bracketz models."),
+]
+CheckpointFile = Annotated[
+    Path | None, typer.Option("--checkpoint", help="Save the chains here every few seconds.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue from --checkpoint; the numbers come out the same.")
+]

@@ -1,0 +1,112 @@
+"""The kit from outside: right models pass, wrong ones fail with a sentence, refusals, pytest parameters, pictures."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bracketz as bz
+from bracketz import check
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model", [bz.Clustering(), bz.LowRank(), bz.BinaryAttributes()], ids=lambda m: type(m).__name__
+)
+def test_shipped_models_pass(model):
+    """Deterministic for the seed; for a new seed the false-positive rate is 1 % a model."""
+    report = check.run(model, level="quick", seed=1, keep_going=True)
+    assert report.passed, str(report)
+    assert {"conditionals.ratios", "densities.collapsed", "geweke.joint"} <= {r.name for r in report.results}
+
+
+@pytest.mark.slow
+def test_the_example_passes_and_its_wrong_versions_do_not():
+    from regression import PolynomialRegression
+    from regression_wrong import ForgottenPowers, VarianceAsDeviation
+
+    right = check.run(PolynomialRegression(), level="quick")
+    assert right.passed, str(right)
+    wrong = check.run(VarianceAsDeviation(), level="quick", only="densities")
+    assert wrong.failures[0].name == "densities.simulators" and "standard deviation" in str(wrong)
+    wrong = check.run(ForgottenPowers(), level="quick", only="geweke.powers")
+    assert not wrong.passed and "wrong in between" in str(wrong)
+
+
+def test_cases_are_parameters_for_pytest():
+    cases = dict(check.cases(bz.Clustering(), level="quick", only="densities"))
+    assert next(iter(cases)) == "densities.powers"
+    cases["densities.powers"]()
+
+
+def test_a_check_s_verdict_does_not_depend_on_which_others_run():
+    alone = check.run(bz.Clustering(), level="quick", only="densities.simulators").results[0]
+    family = check.run(bz.Clustering(), level="quick", only="densities", keep_going=True).results
+    together = next(r for r in family if r.name == "densities.simulators")
+    assert (alone.statistic, alone.threshold) == (together.statistic, together.threshold)
+
+
+def test_the_family_wise_rate_is_shared_out():
+    statistical = [c for c in check.planned() if c.kind is check.Kind.STATISTICAL]
+    result = check.run(bz.Clustering(), level="quick", only="engine.ancestors").results[0]
+    assert result.threshold == pytest.approx(check.FAMILY_WISE_RATE / len(statistical))
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"level": "profound"}, "unknown level 'profound'"),
+        ({"only": "densitis"}, "did you mean 'densities'"),
+        ({"shape": (0, 3)}, "at least one row"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_refusals(options, sentence):
+    with pytest.raises(bz.InputError, match=sentence):
+        check.run(bz.Clustering(), **options)
+
+
+def bracketz(*words, folder):
+    return subprocess.run(
+        [sys.executable, "-m", "bracketz", *words], capture_output=True, text=True, cwd=folder, check=False
+    )
+
+
+def test_the_command(tmp_path):
+    done = bracketz("check", "clustering", "--only", "densities.collapsed", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["passed"] is True and answer["false_alarm_rate"] == 0.01
+    assert {"name", "passed", "statistic", "threshold", "detail"} <= set(answer["checks"][0])
+    done = bracketz(
+        "check", "clustering", "--report", "r", "--level", "quick", "--only", "geweke.joint", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "r" / "geweke.joint.png").stat().st_size > 10_000
+    assert "geweke.joint" in (tmp_path / "r" / "report.html").read_text()
+    done = bracketz("check", "clustering", "--report", "r", folder=tmp_path)
+    assert done.returncode == 2 and "not empty" in done.stderr
+
+
+def test_the_command_on_a_wrong_model(tmp_path):
+    for name in ("regression.py", "regression_wrong.py"):
+        (tmp_path / name).write_text((EXAMPLES / name).read_text())
+    done = bracketz(
+        "check",
+        "regression_wrong:VarianceAsDeviation",
+        "--level",
+        "quick",
+        "--only",
+        "densities",
+        folder=tmp_path,
+    )
+    assert (
+        done.returncode == 1
+        and "FAILED" in done.stdout
+        and "variance for a standard deviation" in " ".join(done.stdout.split())
+    )

@@ -1,0 +1,38 @@
+"""The kit tests itself: each mutant is caught by the check that is on record for it (caught.json).
+
+``hunt.py`` runs the whole kit on every mutant and found what is on record; here each is asked for by name, which
+keeps this quick. The checks are deterministic for a given seed.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from hunt import hunt
+from mutants import MUTANTS
+
+pytestmark = pytest.mark.slow
+RECORD = json.loads((Path(__file__).parent / "caught.json").read_text())
+
+
+def test_every_mutant_is_on_record():
+    assert {m.name for m in MUTANTS} == set(RECORD) and len(MUTANTS) >= 40
+    caught = [entry["check"] for entry in RECORD.values() if entry["check"]]
+    assert len(caught) >= 0.95 * len(MUTANTS)
+
+
+def test_three_quarters_are_caught_by_exact_checks():
+    from bracketz.check import Kind, planned
+
+    kinds = {check.name: check.kind for check in planned()}
+    exact = [e for e in RECORD.values() if e["check"] and kinds[e["check"]] is Kind.EXACT]
+    assert len(exact) >= 0.75 * len(MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutant_is_caught(mutant):
+    record = RECORD[mutant.name]
+    if record["check"] is None:
+        pytest.skip("survives: see docs/checking.md")
+    found = hunt(mutant, only=record["check"], models=(record["model"],))
+    assert found["caught"] == record["check"], found
