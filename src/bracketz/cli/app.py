@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli import experiment
 from bracketz.errors import InputError
 
 app = typer.Typer(
@@ -281,3 +282,7 @@ def demo(
     else:
         show.print_demo(answers, str(picture))
     raise typer.Exit(0 if all(answer.converged for answer in answers) else 1)
+
+
+app.add_typer(experiment.app)
+app.command()(experiment.reproduce)
