@@ -14,7 +14,7 @@ from bracketz.testbed.execute import execute_remotely, failure
 from bracketz.testbed.runner import Ended, Executor, Watcher
 from bracketz.testbed.tasks import Task
 
-CONNECT_SECONDS = 20
+CONNECT_SECONDS = 5
 
 
 @contextmanager

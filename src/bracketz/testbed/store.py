@@ -57,9 +57,9 @@ class Store:
 
     @classmethod
     def read(cls, path: str | Path) -> "Store":
-        """To look at only."""
+        """To look at only: the file and its folder stay as they are."""
         check(Path(path))
-        return cls(Path(path), _connect(Path(path), "ro"))
+        return cls(Path(path), _connect(Path(path), _reading(Path(path))))
 
     def close(self) -> None:
         self._db.close()
@@ -219,11 +219,8 @@ def check(path: Path) -> None:
         raise InputError(
             f"{path} is a store of format {version} and this bracketz reads format {VERSION}; name another file"
         )
-    # A log left by a killed process belongs to the data; without one the file can be read as it lies.
-    has_log = Path(f"{path}-wal").exists()
-    mode = "ro" if has_log else "ro&immutable=1"
     try:
-        connection = _connect(path, mode)
+        connection = _connect(path, _reading(path))
         try:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -233,6 +230,11 @@ def check(path: Path) -> None:
         verdict, found = str(error), set()
     if verdict != "ok" or not found >= set(TABLES):
         raise InputError(f"the store {path} is damaged; restore it from a copy, or name another file")
+
+
+def _reading(path: Path) -> str:
+    """A log of a process that writes, or was killed, belongs to the data; without one the file can be read as it lies."""
+    return "ro" if Path(f"{path}-wal").exists() else "ro&immutable=1"
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
