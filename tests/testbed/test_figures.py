@@ -67,6 +67,7 @@ def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
     assert all(f.stat().st_size > 5000 for f in files)
     assert [len(figure.axes) for figure in drawn] == [4, 2, 3]
     for figure in drawn:
+        figure.canvas.draw()  # at this resolution, not at the last file's
         renderer = figure.canvas.get_renderer()
         for axis in figure.axes:
             assert axis.get_xscale() == "log"

@@ -44,9 +44,9 @@ def label_ends(axis, ends: Sequence[tuple[float, float, str, str]], size: float 
     seen = [end for end in ends if left <= end[0] <= right and bottom <= end[1] <= top]
     to_axes = axis.transData + axis.transAxes.inverted()
     points = [to_axes.transform((x, y)) for x, y, _, _ in seen]
-    height = axis.get_window_extent().height / axis.figure.dpi * 72  # points
+    height = axis.bbox.height / axis.figure.dpi * 72  # points
     column = [i for i, point in enumerate(points) if point[0] >= INSIDE]
-    places = spread([points[i][1] for i in column], 1.35 * size / height, 0.01, 0.99)
+    places = spread([points[i][1] for i in column], 1.28 * size / height, 0.01, 0.99)
     for i, place in zip(column, places, strict=True):
         x, y, name, colour = seen[i]
         axis.annotate(
