@@ -2,6 +2,7 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from small_experiment import SMALL
@@ -28,14 +29,22 @@ def test_the_papers_spec_is_the_papers_experiment():
 
 
 def test_every_shipped_spec_is_valid_and_compiles_each_program_once():
-    for paper, presets in PAPERS.items():
-        for preset in presets:
-            entries = expand(read(spec_file(paper, preset)))
-            met: list = []
-            for entry in entries:
-                if not met or met[-1] != entry.task.program:
-                    met.append(entry.task.program)
-            assert len(met) == len(set(met))  # tasks that share a program are neighbours
+    shipped = [file for paper in PAPERS for file in spec_file(paper, PAPERS[paper][0]).parent.glob("*.toml")]
+    assert {f"{preset}.toml" for presets in PAPERS.values() for preset in presets} <= {f.name for f in shipped}
+    for file in shipped:
+        met: list = []
+        for entry in expand(read(file)):
+            if not met or met[-1] != (entry.problem, entry.task.program):
+                met.append((entry.problem, entry.task.program))
+        assert len(met) == len(set(met))  # tasks that share a program are neighbours
+        # What a reader of the repository sees is what is installed.
+        assert (Path(__file__).parents[2] / "papers" / file.parent.name / file.name).read_text() == file.read_text()
+
+
+def test_the_spec_in_the_documentation_is_valid():
+    page = (Path(__file__).parents[2] / "docs" / "testbed.md").read_text()
+    (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
+    assert len(expand(parse(example))) == 14
 
 
 def test_tasks_are_identified_by_what_determines_them():

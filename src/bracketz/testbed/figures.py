@@ -19,6 +19,8 @@ from bracketz.testbed.style import order, style
 FORMATS = ("pdf", "png", "svg")
 #: The zoomed panels show the truth plus and minus this many nats.
 ZOOM = 50.0
+#: Squared errors below this are drawn at it: the truth itself is not known better than to a tenth of a nat.
+FLOOR = 0.01
 #: Time axes end at this multiple of the longest time.
 RIGHT = 1.3
 TRUTH = "#444444"
@@ -155,13 +157,13 @@ def estimates(axis, table: pd.DataFrame, column: str, zoom: bool) -> None:
 
 
 def squared_errors(axis, table: pd.DataFrame, column: str) -> None:
-    """Mean squared error against time, both on log scales; the runs behind the truth have none."""
+    """Mean squared error against time, both on log scales, not below ``FLOOR``; the runs behind the truth have none."""
     ends = []
     for look, rows in _curves(table):
         rows = rows[rows[column].notna()]
         if rows.empty:
             continue
-        x, y = rows.seconds.to_numpy(), rows[column].to_numpy()
+        x, y = rows.seconds.to_numpy(), rows[column].clip(lower=FLOOR).to_numpy()
         _plot(axis, look, x, y)
         ends.append((x[-1], y[-1], look.name, look.colour))
     axis.set_yscale("log")

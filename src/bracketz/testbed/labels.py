@@ -40,6 +40,8 @@ def label_ends(axis, ends: Sequence[tuple[float, float, str, str]], size: float 
     A curve that ends near the right edge is named in a column beside the axes, with a thin line to it; one that ends
     early is named above its end, where such a line would cross the whole panel.
     """
+    from matplotlib.patheffects import withStroke
+
     (left, right), (bottom, top) = sorted(axis.get_xlim()), sorted(axis.get_ylim())
     seen = [end for end in ends if left <= end[0] <= right and bottom <= end[1] <= top]
     to_axes = axis.transData + axis.transAxes.inverted()
@@ -60,5 +62,5 @@ def label_ends(axis, ends: Sequence[tuple[float, float, str, str]], size: float 
         axis.annotate(
             name, xy=(x, y), xytext=(0, -6 if below else 5), textcoords="offset points", fontsize=size, color=colour,
             va="top" if below else "bottom", ha="left" if points[i][0] < 0.12 else "center", zorder=5,
-            bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75},
+            path_effects=[withStroke(linewidth=2, foreground="white")],
         )  # fmt: skip
