@@ -38,6 +38,11 @@ ladder = [64, 640]
 ladders.clustering = [64]
 
 [[estimators]]
+estimator = "smc"             # looking at its settings already makes a JAX array
+models = ["clustering"]
+ladder = [1]
+
+[[estimators]]
 estimator = "nested"
 models = ["clustering"]
 ladder = [1, 3]

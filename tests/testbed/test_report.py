@@ -8,10 +8,10 @@ from small_experiment import SMALL
 
 from bracketz.testbed import load, measures
 from bracketz.testbed.output import write
-from bracketz.testbed.report import number
 from bracketz.testbed.runner import run
 from bracketz.testbed.spec import parse
 from bracketz.testbed.store import Store
+from bracketz.testbed.tables import number
 
 pytestmark = pytest.mark.xdist_group("testbed")
 

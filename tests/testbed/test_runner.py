@@ -160,3 +160,6 @@ def test_two_processes_share_an_experiment(tmp_path):
     answers = [json.loads(process.communicate()[0]) for process in both]
     assert all(a["done"] == a["tasks"] for a in answers)
     assert sum(a["ran"] for a in answers) == answers[0]["tasks"]
+    with Store.read(path) as store:
+        (devices,) = {row[0] for row in store.rows("SELECT device FROM timings")}
+    assert devices.startswith(f"{len(os.sched_getaffinity(0))} x ")

@@ -30,7 +30,9 @@ def test_the_papers_spec_is_the_papers_experiment():
 
 def test_every_shipped_spec_is_valid_and_compiles_each_program_once():
     shipped = [file for paper in PAPERS for file in spec_file(paper, PAPERS[paper][0]).parent.glob("*.toml")]
-    assert {f"{preset}.toml" for presets in PAPERS.values() for preset in presets} <= {f.name for f in shipped}
+    assert {f"{preset}.toml" for presets in PAPERS.values() for preset in presets} <= {
+        f.name for f in shipped
+    }
     for file in shipped:
         met: list = []
         for entry in expand(read(file)):
@@ -38,7 +40,9 @@ def test_every_shipped_spec_is_valid_and_compiles_each_program_once():
                 met.append((entry.problem, entry.task.program))
         assert len(met) == len(set(met))  # tasks that share a program are neighbours
         # What a reader of the repository sees is what is installed.
-        assert (Path(__file__).parents[2] / "papers" / file.parent.name / file.name).read_text() == file.read_text()
+        assert (
+            Path(__file__).parents[2] / "papers" / file.parent.name / file.name
+        ).read_text() == file.read_text()
 
 
 def test_the_spec_in_the_documentation_is_valid():

@@ -16,6 +16,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def one_line(text: str) -> str:
+    """A message with whatever a file smuggled into it made printable, and not too long."""
+    clean = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return clean if len(clean) <= 400 else clean[:397] + "..."
+
+
 class Table:
     """A TOML table under inspection. ``take`` removes a key; ``finish`` refuses what is left over."""
 

@@ -185,6 +185,22 @@ def pooled(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).drop(columns=["data_seed", "task"])
 
 
+def bounds(pool: pd.DataFrame) -> pd.DataFrame:
+    """One row a curve that claims a side: its coverage over all rungs, and the Jeffreys bound at the top one."""
+    rows = []
+    claimed = pool[pool.side.isin(["lower", "upper"]) & pool.coverage.notna()]
+    for (problem, curve), group in claimed.groupby(["problem", "curve"], sort=False):
+        last = group.sort_values("rung").iloc[-1]
+        row = {"problem": problem, "curve": curve, "estimator": last.estimator, "side": last.side}
+        weights = group.trials * group.data_sets
+        row |= {
+            "trials": int(weights.sum()),
+            "coverage": float((group.coverage * weights).sum() / weights.sum()),
+        }
+        rows.append(row | {"jeffreys": last.jeffreys, "rung": last.rung})
+    return pd.DataFrame(rows)
+
+
 def headline(pool: pd.DataFrame) -> pd.DataFrame:
     """One row a curve: when it first gets below ``ACCURATE``, how accurate it gets, how it ends."""
     rows = []

@@ -32,7 +32,7 @@ def export(frames: Frames, out: Path, format: str, *, force: bool = False) -> li
 
 def write(frames: Frames, out: Path) -> list[str]:
     """report.html, figures/, and the numbers behind them; what an earlier call wrote is replaced."""
-    from bracketz.testbed import figures, ledger, report
+    from bracketz.testbed import figures, ledger, provenance, report
 
     _folder(out)
     truth = measures.truth(frames)
@@ -46,6 +46,8 @@ def write(frames: Frames, out: Path) -> list[str]:
         "truth.csv": truth.to_csv(index=False),
         "summary.csv": summary.to_csv(index=False),
         "headline.csv": measures.headline(pool).to_csv(index=False),
+        "bounds.csv": measures.bounds(pool).to_csv(index=False),
+        "provenance.json": json.dumps(provenance.provenance(frames), indent=1),
         "spec.toml": frames.experiment["spec"],
         "ledger.json": json.dumps(finite_json([v.to_json() for v in verdicts]), indent=1)
         if verdicts

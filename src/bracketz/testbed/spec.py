@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bracketz.errors import InputError, unknown
-from bracketz.testbed.checked import LARGEST, Table, fitting, shown
+from bracketz.testbed.checked import LARGEST, Table, fitting, one_line, shown
 
 MAX_FILE = 1_000_000
 MAX_TASKS = 100_000
@@ -90,12 +90,12 @@ def parse(text: str, source: str = "the spec") -> Spec:
     try:
         values = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        sentence = " ".join(str(error).split()) or "too deeply nested"
+        sentence = one_line(str(error)) or "too deeply nested"
         raise InputError(f"{source} is not valid TOML: {sentence}") from None
     try:
         return _spec(Table(values), text)
     except InputError as error:
-        raise InputError(f"{source}: {error}") from None
+        raise InputError(f"{source}: {one_line(str(error))}") from None
 
 
 def _spec(table: Table, text: str) -> Spec:
