@@ -249,6 +249,10 @@ def _create(path: Path) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist; make it first")
+    # SQLite would replay the log of a store that is gone into the new one.
+    for leftover in (Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}-journal")):
+        if leftover.exists() and not path.exists():  # else another process was faster
+            raise InputError(f"{leftover} is left of a store that is gone; remove it, or name another file")
     try:
         partial.unlink(missing_ok=True)
         connection = sqlite3.connect(partial, isolation_level=None)
