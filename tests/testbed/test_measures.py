@@ -92,6 +92,22 @@ def test_pooling_over_data_sets():
     )
 
 
+def test_a_data_set_not_yet_run_or_without_truth_does_not_mix_values_and_errors():
+    other = [(r[0], 1, *r[2:7], [v + 90 for v in r[7]]) for r in TRUTH]
+    rows = [
+        *TRUTH,
+        *other,
+        ("m", 0, "lw", "lw", 5, "curve", 1.0, [-13, -13]),
+        ("m", 1, "lw", "lw", 5, "curve", 3.0, [79, 79]),
+    ]
+    half_run = [*rows, ("m", 0, "lw", "lw", 9, "curve", 5.0, [-11, -11])]
+    pool = measures.pooled(measures.summary(made_up(half_run)))
+    assert pool["mean"].tolist() == [-2.0, -1.0] and pool.data_sets.tolist() == [2, 1] and pool.errors.all()
+    without = [(*r[:7], [v + (7 if r[2] == "ais" and r[1] == 1 else 0) for v in r[7]]) for r in rows]
+    (row,) = measures.pooled(measures.summary(made_up(without))).itertuples()
+    assert (row.mean, row.rmse, row.data_sets, row.errors) == (-3.0, 3.0, 1, True)
+
+
 def test_headline_finds_the_first_accurate_rung():
     values = {1: 40.0, 2: 9.0, 3: 1.0}
     rows = TRUTH + [("m", 0, "lw", "lw", k, "curve", float(k), [-10 - v] * 3) for k, v in values.items()]

@@ -118,6 +118,23 @@ def test_phone_and_dark(browser, written):
     context.close()
 
 
+def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_path):
+    copy = tmp_path / "r.db"
+    copy.write_bytes(small_store.read_bytes())
+    with Store.open(copy) as store:
+        run(parse(SMALL.replace("distributions = 300", "distributions = 300\nagree_within = 1e-9")), store)
+    write(load(copy), tmp_path / "out")
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((tmp_path / "out" / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    assert errors == [] and page.locator("text=not accepted").count() == 3
+    assert page.evaluate("document.querySelector(\".chart[data-kind='error']\").data.length") == 0
+    page.close()
+
+
 def test_hostile_names_stay_text(tmp_path):
     """Nothing a spec or a message holds becomes markup, and nothing is filled in twice."""
     spec = SMALL.split("[[estimators]]")[0] + '[[estimators]]\nestimator = "lw"\nladder = [64]\n'

@@ -132,7 +132,7 @@ def test_foreign_and_damaged_files_are_refused_untouched(tmp_path):
 
 def test_the_log_of_a_deleted_store_is_not_replayed_into_a_new_one(tmp_path):
     (tmp_path / "r.db-wal").write_bytes(b"what a killed process left")
-    with pytest.raises(InputError, match="r.db-wal is left of a store that is gone"):
+    with pytest.raises(InputError, match=r"r\.db-wal is left of a store that is gone"):
         Store.open(tmp_path / "r.db", create=True)
     assert [p.name for p in tmp_path.iterdir()] == ["r.db-wal"]
 

@@ -126,7 +126,7 @@ def _plot(axis, look, x, y):
 def estimates(axis, table: pd.DataFrame, column: str, zoom: bool) -> None:
     """Estimates against time with 95 % bands: for "mean" of the expected single estimate, for "combined" of its own."""
     truth = float(table.truth.iloc[0])
-    several = bool(table.data_sets.iloc[0] > 1)
+    several = bool(table.errors.iloc[0])
     ends, last = [], []
     for look, rows in _curves(table):
         x, y = rows.seconds.to_numpy(), rows[column].to_numpy()
@@ -167,6 +167,8 @@ def squared_errors(axis, table: pd.DataFrame, column: str) -> None:
         _plot(axis, look, x, y)
         ends.append((x[-1], y[-1], look.name, look.colour))
     axis.set_yscale("log")
+    if not ends:
+        axis.set_ylim(1, 1e4)
     axis.axhline(ACCURATE**2, color=TRUTH, lw=0.9, ls=(0, (1, 1.2)), zorder=1)
     ends.append((table.seconds.max() * RIGHT, ACCURATE**2, f"RMSE {ACCURATE:.0f} nats", TRUTH))
     combined = column == "combined_mse"

@@ -56,11 +56,20 @@ def label_ends(axis, ends: Sequence[tuple[float, float, str, str]], size: float 
             fontsize=size, color=colour, va="center", ha="left", annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.7, "shrinkA": 1, "shrinkB": 3},
         )  # fmt: skip
+    drawn = [p for line in axis.lines for p in line.get_transform().transform(line.get_xydata())]
     for i in set(range(len(seen))) - set(column):
         x, y, name, colour = seen[i]
-        below = points[i][1] > 0.9
+        start = axis.transData.transform((x, y))
+        wide, high = (0.6 * size * len(name), 2.2 * size)
+        crowd = {side: sum(_inside(p - start, wide, high, side) for p in drawn) for side in (1, -1)}
+        below = points[i][1] > 0.9 or crowd[1] > crowd[-1]
         axis.annotate(
             name, xy=(x, y), xytext=(0, -6 if below else 5), textcoords="offset points", fontsize=size, color=colour,
             va="top" if below else "bottom", ha="left" if points[i][0] < 0.12 else "center", zorder=5,
             path_effects=[withStroke(linewidth=2, foreground="white")],
         )  # fmt: skip
+
+
+def _inside(step, wide: float, high: float, side: int) -> bool:
+    """Whether a point this far from a curve's end lies where its name would be written, above (1) or below (-1)."""
+    return abs(step[0]) <= wide * 1.4 and 0 < side * step[1] <= high * 1.4  # 100 dots an inch, 72 points

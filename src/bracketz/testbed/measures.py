@@ -158,18 +158,21 @@ def _scores(values: np.ndarray, task, truth_value: float, makes_truth: bool) -> 
 def pooled(table: pd.DataFrame) -> pd.DataFrame:
     """``summary`` averaged over the data sets of each problem: one row a rung of a curve.
 
-    ``offset`` is the truth where there is one data set (so that means are log-ML values) and 0 where there are several (so
-    that they are errors).
+    With one data set means are log-ML values; with several they are ``errors``, ``truth`` is 0, and data sets
+    without an accepted truth are left out.
     """
     if table.empty:
         return table
     rows = []
-    for (_, _, _), group in table.groupby(["problem", "curve", "rung"], sort=False):
-        several = len(group) > 1
+    data_sets = table.groupby("problem").data_seed.nunique()
+    for (problem, _, _), group in table.groupby(["problem", "curve", "rung"], sort=False):
+        several = bool(data_sets[problem] > 1)
         row = group.iloc[0].to_dict()
         if several:
-            row["truth"] = 0.0
-            shift = group.truth
+            judged = group[group.truth.notna()]
+            group = judged if len(judged) else group
+            shift = group.truth if len(judged) else 0.0  # without any truth: plain averages
+            row["truth"] = 0.0 if len(judged) else math.nan
             half = (group.mean_high - group["mean"]).to_numpy()
             width = math.sqrt(np.sum(half**2)) / len(group)
             row["mean"] = float((group["mean"] - shift).mean())
@@ -180,7 +183,7 @@ def pooled(table: pd.DataFrame) -> pd.DataFrame:
                          "jeffreys", "spread"):  # fmt: skip
                 row[name] = float(group[name].mean())
             row["rmse"] = math.sqrt(row["mse"])
-        row["data_sets"] = len(group)
+        row |= {"data_sets": len(group), "errors": several}
         rows.append(row)
     return pd.DataFrame(rows).drop(columns=["data_seed", "task"])
 

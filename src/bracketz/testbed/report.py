@@ -129,7 +129,7 @@ def _data(pool: pd.DataFrame, trials: int) -> dict[str, Any]:
         problems.append(
             {
                 "name": problem, "truth": truth, "truthText": tables.number(truth, 1), "curves": curves,
-                "errors": bool(table.data_sets.iloc[0] > 1), "range": [min(points) - pad, max(points) + pad],
+                "errors": bool(table.errors.iloc[0]), "range": [min(points) - pad, max(points) + pad],
             }
         )  # fmt: skip
     return {
