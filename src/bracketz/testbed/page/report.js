@@ -42,7 +42,7 @@ function layout(problem, kind) {
   return {
     title: {
       text: `${kind === "estimate" ? "log-ML estimate" : "squared error"}, ${what}${mark ? `  <span style="color:${soft}">· dotted: ${mark}</span>` : ""}`,
-      font: { size: 14 }, x: 0.02, xanchor: "left", y: 0.97,
+      font: { size: narrow.matches ? 12 : 14 }, x: 0.02, xanchor: "left", y: 0.97,
     },
     xaxis: { ...axis, type: "log", exponentformat: "power", dtick: 1, title: { text: "seconds per trial", font: { size: 12 } } },
     yaxis: {
