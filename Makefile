@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench clean
+.PHONY: demo test fast lint bench mutants clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -21,6 +21,10 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/sweep.py
+
+# The whole correctness kit on every mutant; about an hour on 2 cores.
+mutants: $(READY)
+	$(BIN)/python tests/check/hunt.py --jobs 2
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt

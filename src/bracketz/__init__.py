@@ -69,6 +69,8 @@ __all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str):
+    if name == "testbed":
+        return importlib.import_module("bracketz.testbed")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'bracketz' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOME_OF[name]), name)

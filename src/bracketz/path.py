@@ -15,6 +15,7 @@ import numpy as np
 from bracketz.errors import InputError, unknown
 from bracketz.models.base import Model, Predictive
 from bracketz.pytree import pytree_dataclass, static
+from bracketz.runtime import use_all_cores
 
 SCHEDULES = ("sigmoid", "linear")
 PROPOSALS = ("posterior", "prior")
@@ -151,4 +152,5 @@ def prefix(model: Model, num_rows: int, proposal: str | None = None, shuffle: in
     order = np.arange(num_rows)
     if shuffle is not None:
         order = np.random.default_rng(shuffle).permutation(num_rows)
+    use_all_cores()  # this may be the first array JAX makes, and devices are counted then
     return Prefix(num_rows, jnp.asarray(order), proposal)

@@ -56,5 +56,8 @@ def _fail(sentence: str) -> None:
 
 
 def _stopped() -> None:
-    print("stopped; a checkpoint file, if you named one, continues with --resume", file=sys.stderr)
+    print(
+        "stopped; an experiment goes on with the same command, and a checkpoint file, if you named one, with --resume",
+        file=sys.stderr,
+    )
     sys.exit(130)

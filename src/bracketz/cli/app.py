@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli import experiment
 from bracketz.cli.check import check
 from bracketz.cli.options import (
     CheckpointFile,
@@ -274,3 +275,5 @@ def demo(
 
 
 app.command()(check)
+app.add_typer(experiment.app)
+app.command()(experiment.reproduce)

@@ -28,8 +28,10 @@ def model_class(name: str) -> type:
         return _load(REGISTRY[name])
     if ":" not in name:
         raise unknown("model", name, REGISTRY)
-    sys.path.insert(0, os.getcwd())
     module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise InputError(f"'{name}' does not name a class; write module:Class")
+    sys.path.insert(0, os.getcwd())
     try:
         found = getattr(importlib.import_module(module), attribute, None)
     except ModuleNotFoundError as error:

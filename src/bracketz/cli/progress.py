@@ -53,4 +53,4 @@ class Bar:
             self._bar = None
 
     def note(self, text: str) -> None:
-        self.console.print(text, highlight=False)
+        self.console.print(text, highlight=False, soft_wrap=True)

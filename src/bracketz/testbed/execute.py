@@ -1,0 +1,103 @@
+"""Running one task: a pure function of the task, in whatever process it is called."""
+
+import functools
+import json
+import math
+import os
+import platform
+import sys
+from typing import Any
+
+from bracketz._version import __version__
+from bracketz.session import Session
+from bracketz.testbed.spec import Problem, make_estimator, make_model
+from bracketz.testbed.store import Result
+from bracketz.testbed.tasks import Task, canonical
+
+#: A run shorter than SHORT seconds is timed up to REPEATS times more and the fastest counts: the first run of a program
+#: pays for warming up, which would bend the short end of every curve.
+SHORT, REPEATS = 0.1, 2
+
+
+@functools.lru_cache(maxsize=8)
+def _problem(content: str):
+    """(model, data) of a task, made once for all tasks that share them."""
+    from bracketz.simulation import simulate
+
+    c = json.loads(content)
+    given = {k: v for k, v in c["hyperparameters"].items() if v is not None}
+    model = make_model(Problem(c["model"], c["model"], c["rows"], c["columns"], (), given, 2))
+    return model, simulate(model, c["rows"], c["columns"], seed=c["data_seed"])
+
+
+def execute(task: Task, session: Session | None = None) -> Result:
+    """The task's values, bit for bit the same wherever it runs on this kind of machine."""
+    import jax
+
+    from bracketz.estimators.base import estimate
+
+    content = {"model": task.model, "hyperparameters": task.hyperparameters, "rows": task.rows}
+    content |= {"columns": task.columns, "data_seed": task.data_seed}
+    model, data = _problem(canonical(content))
+    estimator = make_estimator(task.estimator, task.knobs, task.rung)
+    answer = estimate(model, data, estimator, trials=task.trials, seed=task.seed, session=session)
+    fastest = answer.seconds.run
+    for _ in range(REPEATS):
+        if fastest > SHORT:
+            break
+        again = estimate(model, data, estimator, trials=task.trials, seed=task.seed)
+        fastest = min(fastest, again.seconds.run)
+    devices = jax.devices()
+    return Result(
+        values=tuple(answer.log_ml_trials),
+        side=str(answer.side),
+        details={name: tuple(values) for name, values in answer.details.items()},
+        run_seconds=fastest,
+        compile_seconds=answer.seconds.compile,
+        device=f"{len(devices)} x {devices[0].device_kind}",
+        versions=versions(),
+    )
+
+
+def execute_remotely(content: str) -> Result:
+    """``execute`` for a task as JSON: what a Dask worker is sent."""
+    prepare_process()
+    return execute(Task.from_json(content))
+
+
+def prepare_process() -> None:
+    """A compilation cache shared with other processes here, unless the user chose otherwise."""
+    import jax
+
+    folder = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
+        jax.config.update("jax_compilation_cache_dir", os.path.join(folder, "bracketz"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+@functools.cache
+def versions() -> dict[str, Any]:
+    """What made a result: versions and the kind of machine, no names of hosts or users."""
+    import jax
+    import jaxlib
+    import numpy
+
+    return {
+        "bracketz": __version__,
+        "jax": jax.__version__,
+        "jaxlib": jaxlib.__version__,
+        "numpy": numpy.__version__,
+        "python": platform.python_version(),
+        "system": f"{sys.platform} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+    }
+
+
+def failure(error: BaseException) -> str:
+    """One line that says what went wrong in a task."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first}"[:500]
+
+
+def finite(values) -> bool:
+    return all(v is not None and math.isfinite(v) for v in values)

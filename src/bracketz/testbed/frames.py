@@ -1,0 +1,86 @@
+"""A store as tidy pandas frames."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bracketz.errors import InputError, unknown
+from bracketz.testbed.store import Store
+
+_ENTRIES = """
+SELECT position, task, problem, curve, role, model, rows, columns, data_seed, estimator, knob, rung, trials, seed,
+       status, message, side, finished, content, compile_seconds, run_seconds, chains,
+       run_seconds / chains AS seconds, device, versions
+FROM entries JOIN tasks USING (task) LEFT JOIN timings USING (task) LEFT JOIN environments USING (environment)
+WHERE experiment = ? ORDER BY position
+"""
+
+
+@dataclass(frozen=True)
+class Frames:
+    """One experiment of a store.
+
+    ``experiment``: its name, seed, spec, paper and when. ``tasks``: one row an entry (a task for a purpose:
+    role truth, curve or latency) with its timings; ``seconds`` is run time a trial. ``trials``: one row a value.
+    ``details``: what else estimators report, one row a trial and name.
+    """
+
+    experiment: dict[str, Any]
+    tasks: pd.DataFrame
+    trials: pd.DataFrame
+    details: pd.DataFrame
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All frames by name, measures included: what ``experiment export`` writes."""
+        from bracketz.testbed import measures
+
+        truth = measures.truth(self)
+        return {
+            "tasks": self.tasks,
+            "trials": self.trials,
+            "details": self.details,
+            "truth": truth,
+            "summary": measures.summary(self, truth),
+        }
+
+
+def load(path: str | Path, experiment: str | None = None) -> Frames:
+    """The latest experiment of a store, or the one named."""
+    with Store.read(path) as store:
+        columns = ("experiment", "name", "spec", "seed", "paper", "agree_within", "updated")
+        found = [
+            dict(zip(columns, row, strict=True))
+            for row in store.rows(
+                f"SELECT {', '.join(columns)} FROM experiments ORDER BY updated, experiment"
+            )
+        ]
+        if not found:
+            raise InputError(f"{path} holds no experiment yet; run one with bracketz experiment run")
+        chosen = found[-1]
+        if experiment is not None:
+            named = {row["name"]: row for row in found}
+            if experiment not in named:
+                raise unknown("experiment", experiment, named)
+            chosen = named[experiment]
+        return _frames(store._db, chosen)
+
+
+def _frames(db: sqlite3.Connection, experiment: dict[str, Any]) -> Frames:
+    number = experiment.pop("experiment")
+    tasks = pd.read_sql_query(_ENTRIES, db, params=(number,))
+    mine = "SELECT DISTINCT task FROM entries WHERE experiment = ?"
+    trials = pd.read_sql_query(
+        f"SELECT task, trial, log_ml FROM trials WHERE task IN ({mine}) ORDER BY task, trial",
+        db,
+        params=(number,),
+    )
+    details = pd.read_sql_query(
+        f"SELECT task, trial, name, value FROM details WHERE task IN ({mine}) ORDER BY task, name, trial",
+        db,
+        params=(number,),
+    )
+    labels = tasks[["task", "problem", "curve", "role", "data_seed", "estimator", "rung"]]
+    return Frames(experiment, tasks, labels.merge(trials, on="task"), labels.merge(details, on="task"))

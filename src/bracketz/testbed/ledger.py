@@ -1,0 +1,129 @@
+"""The ledger: claims of a paper's Results and Discussion, each with the query that decides it.
+
+A claim holds, fails, or cannot be decided from what an experiment ran (``holds`` is None). Nobody marks anything by
+hand: ``check`` runs every query on the measures of a store.
+"""
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from bracketz.testbed import measures
+from bracketz.testbed.frames import Frames
+from bracketz.testbed.measures import ACCURATE
+
+
+class NotRun(Exception):
+    """The experiment lacks what a query asks for."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What queries look at: the pooled measures of an experiment, by model and estimator."""
+
+    truth: pd.DataFrame
+    pool: pd.DataFrame
+    trials: pd.DataFrame
+    details: pd.DataFrame
+    lines: pd.DataFrame = field(repr=False)  # measures.headline
+
+    @classmethod
+    def of(cls, frames: Frames, summary: pd.DataFrame) -> "Evidence":
+        pool = measures.pooled(summary)
+        truth = measures.truth(frames)
+        trials = frames.trials[frames.trials.role == "curve"].merge(
+            truth[truth.accepted][["problem", "data_seed", "log_ml"]].rename(columns={"log_ml": "truth"}),
+            on=["problem", "data_seed"],
+        )
+        return cls(truth, pool, trials, frames.details, measures.headline(pool))
+
+    def curve(self, model: str, curve: str) -> pd.DataFrame:
+        """The judged rungs of a curve, cheapest knob first."""
+        rows = self.pool[(self.pool.problem == model) & (self.pool.curve == curve)].sort_values("rung")
+        rows = rows[rows.rmse.notna()]
+        if rows.empty:
+            raise NotRun(f"{curve} on {model}")
+        return rows
+
+    def longest(self, model: str, curve: str) -> pd.Series:
+        """The top rung of a curve that is judged."""
+        return self.curve(model, curve).iloc[-1]
+
+    def first_accurate(self, model: str, curve: str) -> pd.Series | None:
+        """The quickest rung with RMSE below 10 nats, or None."""
+        rows = self.curve(model, curve)
+        rows = rows[rows.rmse < ACCURATE].sort_values("seconds")
+        return None if rows.empty else rows.iloc[0]
+
+    def accurate(self, model: str, curves: tuple[str, ...], column: str = "rmse") -> set[str]:
+        """Which of the curves ever get below 10 nats."""
+        if column == "rmse":
+            return {c for c in curves if (self.curve(model, c).rmse < ACCURATE).any()}
+        return {c for c in curves if (self.curve(model, c)[column].abs() < ACCURATE).any()}
+
+
+#: (what we found, in words; whether the claim holds)
+Finding = tuple[str, bool]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: where the paper makes it, what it says in our words, its figures, and the deciding query."""
+
+    id: str
+    place: str
+    statement: str
+    paper: str
+    rule: str
+    query: Callable[[Evidence], Finding]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    claim: Claim
+    ours: str
+    holds: bool | None
+
+    @property
+    def word(self) -> str:
+        return {True: "holds", False: "does not hold", None: "not run"}[self.holds]
+
+    def to_json(self) -> dict[str, Any]:
+        c = self.claim
+        return {
+            "id": c.id, "place": c.place, "claim": c.statement, "paper": c.paper, "rule": c.rule, "ours": self.ours,
+            "holds": self.holds, "query": source(c),
+        }  # fmt: skip
+
+
+def source(claim: Claim) -> str:
+    """The query as written."""
+    return inspect.getsource(claim.query).rstrip()
+
+
+def check(frames: Frames, summary: pd.DataFrame) -> list[Verdict]:
+    """Every claim of the experiment's paper, decided."""
+    from bracketz.testbed.papers.grosse2015.claims import CLAIMS
+
+    evidence = Evidence.of(frames, summary)
+    verdicts = []
+    for claim in CLAIMS:
+        try:
+            ours, holds = claim.query(evidence)
+            verdicts.append(Verdict(claim, ours, bool(holds)))
+        except NotRun as missing:
+            verdicts.append(Verdict(claim, f"not run: {missing}", None))
+    return verdicts
+
+
+def seconds(value: float) -> str:
+    """A time as in a sentence."""
+    if not math.isfinite(value):
+        return "never"
+    if value < 1:
+        return f"{1000 * value:.2g} ms" if value < 0.1 else f"{1000 * value:.0f} ms"
+    return f"{value:.2g} s" if value < 10 else f"{value:.0f} s" if value < 90 else f"{value / 60:.1f} min"

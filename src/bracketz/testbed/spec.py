@@ -1,0 +1,252 @@
+"""What an experiment is: models with data seeds, estimators with ladders of knob values, trials, ground truth.
+
+A spec is a TOML file (docs/testbed.md). ``read`` turns it into frozen dataclasses, or refuses it in one sentence
+before anything runs: every model and every rung of every ladder is constructed once, so what a task
+would refuse later is refused here.
+"""
+
+import dataclasses
+import re
+import tomllib
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bracketz.errors import InputError, unknown
+from bracketz.testbed.checked import LARGEST, Table, fitting, one_line, shown
+
+MAX_FILE = 1_000_000
+MAX_TASKS = 100_000
+MAX_TRIALS = 100_000
+MAX_CELLS = 10**8
+#: A name that is safe in file names and on one line.
+LABEL = re.compile(r"[\w.+ -]+(:\w+)?")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One model at one size: each data seed gives one data set, with its own ground truth."""
+
+    label: str
+    name: str  # as on the command line: clustering, low-rank, ..., or module:Class
+    rows: int
+    columns: int
+    data_seeds: tuple[int, ...]
+    hyperparameters: dict[str, Any]  # as given; the model's own defaults fill the rest
+    truth_distributions: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One estimator with a ladder of values of its knob: one curve in every figure."""
+
+    label: str
+    estimator: str
+    knobs: dict[str, Any]
+    ladder: tuple[int, ...]
+    problems: tuple[str, ...]  # labels of the models it runs on
+    ladders: dict[str, tuple[int, ...]] = field(default_factory=dict)  # by model label, instead of ``ladder``
+
+    def rungs(self, problem: str) -> tuple[int, ...]:
+        return self.ladders.get(problem, self.ladder)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A validated experiment. ``text`` is the file it came from, kept for provenance."""
+
+    name: str
+    seed: int
+    trials: int
+    latency: bool
+    truth_chains: int
+    agree_within: float
+    problems: tuple[Problem, ...]
+    curves: tuple[Curve, ...]
+    paper: str | None
+    text: str = ""
+
+    def with_seed(self, seed: int | None) -> "Spec":
+        return self if seed is None else dataclasses.replace(self, seed=seed)
+
+
+def read(path: str | Path) -> Spec:
+    """The spec in a TOML file, validated."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise InputError(f"{path} is larger than {MAX_FILE:,} bytes, so it is no spec; name another file")
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file in UTF-8; save it as such") from None
+    except OSError as error:
+        raise InputError(f"cannot read the spec {path}: {error.strerror}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str = "the spec") -> Spec:
+    """The spec in a TOML text; ``source`` names it in refusals."""
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        sentence = one_line(str(error)) or "too deeply nested"
+        raise InputError(f"{source} is not valid TOML: {sentence}") from None
+    try:
+        return _spec(Table(values), text)
+    except InputError as error:
+        raise InputError(f"{source}: {one_line(str(error))}") from None
+
+
+def _spec(table: Table, text: str) -> Spec:
+    name = _label(table, "name")
+    seed = table.whole("seed", 0, minimum=0, maximum=2**32 - 1)
+    trials = table.whole("trials", 25, minimum=2, maximum=MAX_TRIALS)
+    latency = table.flag("latency", False)
+    paper = table.text("paper", None)
+    from bracketz.testbed.papers import PAPERS
+
+    if paper is not None and paper not in PAPERS:
+        raise unknown("paper", paper, PAPERS)
+    truth = table.table("truth")
+    distributions = truth.whole("distributions", 10_000, minimum=2)
+    chains = truth.whole("chains", trials, minimum=2, maximum=MAX_TRIALS)
+    agree = truth.positive("agree_within", 1.0)
+    truth.finish()
+    problems = tuple(_problem(entry, distributions) for entry in table.tables("models"))
+    _distinct([p.label for p in problems], "models", "label")
+    curves = tuple(_curve(entry, problems) for entry in table.tables("estimators"))
+    table.finish()
+    for problem in problems:
+        _distinct([c.label for c in curves if problem.label in c.problems], "estimators", "label")
+    tasks = sum(len(c.rungs(p.label)) * len(p.data_seeds) for p in problems for c in curves)
+    if tasks > MAX_TASKS:
+        raise InputError(
+            f"the ladders expand to {tasks:,} tasks and the limit is {MAX_TASKS:,}; shorten them"
+        )
+    return Spec(name, seed, trials, latency, chains, agree, problems, curves, paper, text)
+
+
+def _label(table: Table, key: str, default: Any = None) -> str:
+    value = table.text(key, default) if default is not None else table.text(key)
+    if not LABEL.fullmatch(value):
+        raise InputError(
+            f"{table.name(key)} may hold letters, digits, spaces, and . + - _ , got {shown(value)}"
+        )
+    return value
+
+
+def _distinct(labels: list[str], what: str, key: str) -> None:
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two {what} are called '{label}'; give one of them another {key}")
+
+
+def _problem(table: Table, truth_distributions: int) -> Problem:
+    name = table.text("model")
+    label = _label(table, "label", name)
+    rows = table.whole("rows", 50)
+    columns = table.whole("columns", 25)
+    if rows * columns > MAX_CELLS:
+        raise InputError(
+            f"{table.where} asks for {rows:,} x {columns:,} data and the limit is {MAX_CELLS:,} values;"
+            " use fewer rows or columns"
+        )
+    seeds = table.wholes("data_seeds", (0,), minimum=0, maximum=2**32 - 1)
+    distributions = table.whole("truth_distributions", truth_distributions, minimum=2)
+    hyperparameters = table.table("hyperparameters").values
+    table.finish()
+    where = f"{table.where}.hyperparameters"
+    problem = Problem(label, name, rows, columns, seeds, hyperparameters, distributions)
+    model = make_model(problem, where)
+    try:
+        model.check_shape((rows, columns))
+    except InputError as error:
+        raise InputError(f"{table.where}: {error}") from None
+    return problem
+
+
+def make_model(problem: Problem, where: str = "hyperparameters"):
+    """The model of a problem, its hyperparameters checked against the fields of its class."""
+    from bracketz.cli.build import model_class
+
+    cls = model_class(problem.name)
+    hints = typing.get_type_hints(cls)
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    values = {}
+    for key, value in problem.hyperparameters.items():
+        if key not in fields:
+            raise unknown(f"hyperparameter of {problem.name}", key, fields)
+        values[key] = fitting(value, fields[key], f"{where}.{key}")
+    if values.get("components", 1) > 10_000:
+        raise InputError(f"{where}.components must be at most 10000, got {values['components']}")
+    try:
+        return cls(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    except TypeError as error:
+        raise InputError(f"{where} does not make a {problem.name} model: {error}") from None
+
+
+def _curve(table: Table, problems: tuple[Problem, ...]) -> Curve:
+    from bracketz.estimators import REGISTRY
+
+    estimator = table.text("estimator")
+    if estimator not in REGISTRY:
+        raise unknown("estimator", estimator, REGISTRY)
+    label = _label(table, "label", estimator)
+    all_labels = [p.label for p in problems]
+    chosen = table.take("models", all_labels)
+    if not isinstance(chosen, list) or not chosen or not all(isinstance(c, str) for c in chosen):
+        raise InputError(f"{table.name('models')} must be a list of model labels, got {shown(chosen)}")
+    for name in chosen:
+        if name not in all_labels:
+            raise unknown(f"model label in {table.name('models')}:", name, all_labels)
+    ladder = table.wholes("ladder", minimum=0)
+    own = table.table("ladders")
+    ladders = {name: own.wholes(name, minimum=0) for name in list(own.values) if name in all_labels}
+    own.known = all_labels
+    own.finish()
+    knobs = table.table("knobs").values
+    table.finish()
+    curve = Curve(label, estimator, knobs, ladder, tuple(dict.fromkeys(chosen)), ladders)
+    for problem in problems:
+        if problem.label in curve.problems:
+            _check_rungs(curve, problem, table.where)
+    return curve
+
+
+def _check_rungs(curve: Curve, problem: Problem, where: str) -> None:
+    model = make_model(problem)
+    for rung in curve.rungs(problem.label):
+        estimator = make_estimator(curve.estimator, curve.knobs, rung, where)
+        if refusal := estimator.refusal(model, simulated=True):
+            raise InputError(f"{where}: {refusal}; leave '{problem.label}' out of {where}.models")
+        try:
+            estimator.settings(model)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+
+
+def make_estimator(name: str, knobs: dict[str, Any], rung: int, where: str = "estimator"):
+    """The estimator with ``knobs`` set and the knob that makes the ladder at ``rung``."""
+    from bracketz.estimators import REGISTRY
+
+    module, _, attribute = REGISTRY[name].partition(":")
+    cls = getattr(__import__(module, fromlist=[attribute]), attribute)
+    hints = typing.get_type_hints(cls)
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    values = {}
+    for key, value in knobs.items():
+        key = key.replace("-", "_")
+        if key == cls.knob:
+            raise InputError(f"{where}.knobs.{key} is what the ladder sets; remove it from the knobs")
+        if key not in fields:
+            raise unknown(f"knob of {name}", key, set(fields) - {cls.knob})
+        values[key] = fitting(value, fields[key], f"{where}.knobs.{key}")
+        if key == "particles" and values[key] > LARGEST // 1000:
+            raise InputError(f"{where}.knobs.particles must be at most {LARGEST // 1000}, got {values[key]}")
+    try:
+        return cls(**values, **{cls.knob: rung})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None

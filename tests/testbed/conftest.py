@@ -1,0 +1,18 @@
+"""One run of the small experiment for all tests here."""
+
+import pytest
+from small_experiment import SMALL
+
+from bracketz.testbed.runner import run
+from bracketz.testbed.spec import parse
+from bracketz.testbed.store import Store
+
+
+@pytest.fixture(scope="session")
+def small_store(tmp_path_factory):
+    """The small experiment, run without disturbance."""
+    path = tmp_path_factory.mktemp("small") / "results.db"
+    with Store.open(path, create=True) as store:
+        outcome = run(parse(SMALL), store)
+    assert outcome.complete and outcome.ran == outcome.total
+    return path

@@ -1,0 +1,115 @@
+"""A real Dask scheduler and real worker processes on loopback: the same bits, also when a worker is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from small_experiment import SMALL, values
+
+from bracketz.testbed.cluster import cluster, on
+from bracketz.testbed.runner import Nobody, run
+from bracketz.testbed.spec import parse
+from bracketz.testbed.store import Store
+
+distributed = pytest.importorskip(
+    "distributed", reason="Dask is an optional extra: pip install 'bracketz[dask]'"
+)
+pytestmark = [pytest.mark.xdist_group("testbed"), pytest.mark.slow]
+
+
+@pytest.fixture
+def dask(tmp_path):
+    """(scheduler's address, the two worker processes)."""
+    file = tmp_path / "scheduler.json"
+    words = [
+        [
+            "dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--scheduler-file",
+            str(file),
+        ],
+        *[["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", str(file)]]
+        * 2,
+    ]
+    processes = []
+    try:
+        for module, *options in words:
+            command = [sys.executable, "-m", f"distributed.cli.{module}", *options]
+            processes.append(
+                subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+            while not file.exists():
+                assert processes[0].poll() is None
+                time.sleep(0.05)
+        yield json.loads(file.read_text())["address"], processes[1:]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+class Killer(Nobody):
+    """After the third task, kills a worker that is running one."""
+
+    def __init__(self, client):
+        self.client = client
+        self.killed = None
+
+    def ended(self, ended, done, seconds_left):
+        if done >= 3 and self.killed is None:
+            pids = self.client.run(os.getpid)
+            busy = [address for address, tasks in self.client.processing().items() if tasks]
+            if busy:
+                self.killed = pids[busy[0]]
+                os.kill(self.killed, signal.SIGKILL)
+
+
+def test_with_a_worker_killed_the_values_are_the_same_bits(dask, small_store, tmp_path):
+    address, workers = dask
+    path = tmp_path / "dask.db"
+    with distributed.Client(address) as client, Store.open(path, create=True) as store:
+        client.wait_for_workers(2, timeout=60)
+        killer = Killer(client)
+        outcome = run(parse(SMALL), store, on(client), killer)
+        assert outcome.complete and outcome.failed == 0
+        assert killer.killed in [worker.pid for worker in workers]
+        assert len(client.nthreads()) == 1
+    assert values(path) == values(small_store)
+
+
+def test_workers_started_here_and_the_command_line(small_store, tmp_path):
+    (tmp_path / "spec.toml").write_text(SMALL)
+    command = [
+        sys.executable,
+        "-m",
+        "bracketz",
+        "experiment",
+        "run",
+        "spec.toml",
+        "--store",
+        "r.db",
+        "--json",
+    ]
+    done = subprocess.run([*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0 and answer["done"] == answer["tasks"] == answer["ran"]
+    assert values(tmp_path / "r.db") == values(small_store)
+
+
+def test_no_scheduler_is_one_sentence():
+    from bracketz.errors import InputError
+
+    for address in ("tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1"):
+        with (
+            pytest.raises(InputError, match=r"no Dask scheduler answers at .*tcp://host:port"),
+            cluster(scheduler=address),
+        ):
+            pass

@@ -1,0 +1,146 @@
+"""The report in a real browser: no errors, no requests, a curve toggles, a tooltip shows what is in the store."""
+
+import os
+import shutil
+
+import pytest
+from small_experiment import SMALL
+
+from bracketz.testbed import load, measures
+from bracketz.testbed.output import write
+from bracketz.testbed.runner import run
+from bracketz.testbed.spec import parse
+from bracketz.testbed.store import Store
+from bracketz.testbed.tables import number
+
+pytestmark = pytest.mark.xdist_group("testbed")
+
+
+@pytest.fixture(scope="module")
+def written(small_store, tmp_path_factory):
+    out = tmp_path_factory.mktemp("report")
+    return out, write(load(small_store), out)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no Chromium on this machine; apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser, written):
+    """The report, opened offline; every message and request it makes is kept."""
+    out, _ = written
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    page = context.new_page()
+    page.trouble = []
+    page.on("console", lambda message: page.trouble.append(message.text))
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("request", lambda r: page.trouble.append(r.url) if not r.url.startswith("file:") else None)
+    page.goto((out / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    yield page
+    context.close()
+    assert page.trouble == []
+
+
+def test_every_part_is_written(written):
+    out, files = written
+    names = {os.path.relpath(file, out) for file in files}
+    assert {"report.html", "truth.csv", "summary.csv", "headline.csv", "spec.toml"} <= names
+    assert sum(name.endswith(".pdf") for name in names) == 3  # two for the first model, one for the second
+    text = (out / "report.html").read_text()
+    assert "{{" not in text.split("<script id=")[0] and text.count("<html") == 1
+
+
+def test_the_page_loads_without_errors_or_requests(page):
+    assert page.locator(".chart .main-svg").count() > 0
+    assert page.locator(".card").count() == 3
+
+
+def test_a_curve_toggles(page):
+    shown = (
+        "() => [...document.querySelectorAll('.chart')].flatMap(c => c.data)"
+        ".filter(t => t.meta === 'ais').map(t => t.visible)"
+    )
+    assert set(page.evaluate(shown)) == {True}
+    page.click(".chips button[data-curve='ais']")
+    assert set(page.evaluate(shown)) == {False}
+    assert page.get_attribute(".chips button[data-curve='ais']", "aria-pressed") == "false"
+    page.click(".chips button[data-curve='ais']")
+    assert set(page.evaluate(shown)) == {True}
+    page.click("[data-curves='none']")
+    assert page.locator(".chart .scatterlayer .trace").count() == 0
+
+
+def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
+    summary = measures.summary(load(small_store))
+    row = summary[(summary.problem == "clustering") & (summary.curve == "lw")].iloc[-1]
+    with Store.read(small_store) as store:
+        stored = [v for (v,) in store.rows("SELECT log_ml FROM trials WHERE task = ?", row.task)]
+    page.click("[data-curves='none']")
+    page.click(".chips button[data-curve='lw']")
+    node = page.locator(".chart[data-problem='0'][data-kind='estimate']")
+    node.scroll_into_view_if_needed()
+    x, y = node.evaluate(
+        """chart => {
+            const trace = chart.data.find(t => t.meta === 'lw'), last = trace.x.length - 1;
+            const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
+            return [box.left + xaxis._offset + xaxis.d2p(trace.x[last]), box.top + yaxis._offset + yaxis.d2p(trace.y[last])];
+        }"""
+    )
+    page.mouse.move(x - 3, y - 3)
+    page.mouse.move(x, y)
+    page.wait_for_selector(".hoverlayer .hovertext")
+    tooltip = page.text_content(".hoverlayer .hovertext")
+    assert f"mean {number(sum(stored) / len(stored))}" in tooltip and f"{row.rung}" in tooltip
+
+
+def test_phone_and_dark(browser, written):
+    out, _ = written
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True)
+    page = context.new_page()
+    page.goto((out / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390  # nothing sticks out sideways
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(map(int, dark.strip("rgb()").split(","))) < 120
+    assert page.evaluate("document.querySelector('.chart')._fullLayout.paper_bgcolor").lower() == "#111418"
+    context.close()
+
+
+def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_path):
+    copy = tmp_path / "r.db"
+    copy.write_bytes(small_store.read_bytes())
+    with Store.open(copy) as store:
+        run(parse(SMALL.replace("distributions = 300", "distributions = 300\nagree_within = 1e-9")), store)
+    write(load(copy), tmp_path / "out")
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((tmp_path / "out" / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    assert errors == [] and page.locator("text=not accepted").count() == 3
+    assert page.evaluate("document.querySelector(\".chart[data-kind='error']\").data.length") == 0
+    page.close()
+
+
+def test_hostile_names_stay_text(tmp_path):
+    """Nothing a spec or a message holds becomes markup, and nothing is filled in twice."""
+    spec = SMALL.split("[[estimators]]")[0] + '[[estimators]]\nestimator = "lw"\nladder = [64]\n'
+    spec += "# </script><script>alert(1)</script> {{data}} <img src=x onerror=alert(1)>\n"
+    with Store.open(tmp_path / "r.db", create=True) as store:
+        run(parse(spec), store)
+    write(load(tmp_path / "r.db"), tmp_path / "out")
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert "<script>alert" not in text and "<img" not in text and "{{data}}" in text
