@@ -9,40 +9,13 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
 
-from bracketz import BinaryAttributes, Clustering, LowRank, simulate
+from bracketz import simulate
 from bracketz.runtime import use_all_cores
+from tiny_instances import DISCRETE, TINY
 
 use_all_cores()
-
-#: Tiny instances whose evidence is known by enumeration or quadrature.
-TINY = {
-    "clustering": (
-        Clustering(components=3, center_variance=1.3, noise_variance=0.7, mixture=[0.5, 0.3, 0.2]),
-        (5, 2),
-    ),
-    "low-rank": (LowRank(components=1, left_variance=1.2, right_variance=0.8, noise_variance=0.6), (4, 2)),
-    "binary-bits": (
-        BinaryAttributes(
-            components=2, attribute_probability=[0.3, 0.6], feature_variance=1.4, noise_variance=0.5
-        ),
-        (4, 2),
-    ),
-    "binary-whole": (
-        BinaryAttributes(
-            components=2,
-            attribute_probability=[0.3, 0.6],
-            feature_variance=1.4,
-            noise_variance=0.5,
-            row_update="whole",
-        ),
-        (4, 2),
-    ),
-}
-DISCRETE = [name for name in TINY if name != "low-rank"]
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +36,3 @@ def discrete(request):
     """Tiny instances with a finite state space."""
     model, shape = TINY[request.param]
     return request.param, model, simulate(model, *shape, seed=12)
-
-
-def power_rows(n: int):
-    """Rows of powers a kernel must get right: 0, 1, between, mixed, with exact zeros and ones inside."""
-    mixed = np.linspace(0.1, 0.9, n)
-    mixed[0], mixed[-1] = 0.0, 1.0
-    return [jnp.zeros(n), jnp.ones(n), jnp.full(n, 0.37), jnp.asarray(mixed), (jnp.arange(n) < n // 2) * 1.0]

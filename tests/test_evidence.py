@@ -20,7 +20,7 @@ from bracketz import (
     simulate,
 )
 from bracketz.answer import Side
-from conftest import TINY
+from tiny_instances import TINY
 
 pytestmark = pytest.mark.slow
 

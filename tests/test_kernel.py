@@ -11,7 +11,7 @@ from bracketz.kernel import Compose, Metropolis, Repeat
 from bracketz.models.binary_attributes import BinaryState
 from bracketz.models.clustering import ClusteringState
 from bracketz.weights import logmeanexp
-from conftest import power_rows
+from tiny_instances import power_rows
 
 
 def all_states(name, model, rows):

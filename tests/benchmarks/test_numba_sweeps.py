@@ -11,7 +11,7 @@ from scipy.stats import chi2, norm
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.models.binary_row import patterns
-from conftest import TINY, power_rows
+from tiny_instances import TINY, power_rows
 
 pytest.importorskip("numba")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

@@ -8,7 +8,7 @@ import pytest
 import bracketz as bz
 from bracketz.cli.build import make_estimator
 from bracketz.estimators import REGISTRY
-from conftest import TINY
+from tiny_instances import TINY
 
 pytestmark = pytest.mark.slow
 MODELS = ["clustering", "low-rank", "binary-bits"]

@@ -8,7 +8,7 @@ import pytest
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.conditional import Categorical, Gaussian, log_prob
 from bracketz.models.binary_row import BitByBit, WholeRow, pattern_table, patterns
-from conftest import TINY, power_rows
+from tiny_instances import TINY, power_rows
 
 KEYS = [jax.random.key(s) for s in range(3)]
 

@@ -13,7 +13,7 @@ from bracketz.conditional import TruncatedNormal
 from bracketz.models.binary_attributes import BinaryState
 from bracketz.models.clustering import ClusteringState
 from bracketz.models.low_rank import Factors
-from conftest import TINY
+from tiny_instances import TINY
 
 MODELS = {
     "clustering": (Clustering(components=3), (12, 4)),

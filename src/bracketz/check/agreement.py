@@ -1,8 +1,7 @@
 """Step 4 of the appendix: on easy instances all estimators agree: hardly any signal, strong signal, one or two rows."""
 
-from bracketz.check.conditionals import Case, worst
 from bracketz.check.evidence import TRIALS, against_truth, make, runnable, with_noise
-from bracketz.check.outcome import Check, Finding, Kind
+from bracketz.check.outcome import Case, Check, Finding, Kind, worst
 from bracketz.check.subject import Instance, Subject
 from bracketz.estimators.base import estimate
 from bracketz.simulation import simulate
@@ -28,8 +27,7 @@ def drowned(subject: Subject) -> Finding:
         answer = estimate(instance.model, data, estimator, trials=TRIALS, seed=subject.seed)
         error = max(abs(v - truth) for v in (answer.log_ml, *answer.log_ml_trials))
         cases.append(Case(error, f"{name} is {error:.3g} nats off where nothing can go wrong but constants."))
-    finding = worst(cases, "no estimator runs on the model")
-    return Finding(finding.statistic, finding.detail, 1e-3)
+    return worst(cases, "no estimator runs on the model", tolerance=1e-3)
 
 
 def strong(subject: Subject) -> Finding:

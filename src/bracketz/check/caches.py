@@ -4,8 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.conditionals import Case, worst
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Subject, describe_powers, draw, power_rows
 from bracketz.kernel import GibbsScan
 from bracketz.models.base import ConstrainedPrior

@@ -1,34 +1,16 @@
 """Step 1 of the paper's appendix, exact: what the kernels draw from against the density they should keep."""
 
-from typing import Any, NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
-from bracketz.check.statistics import counts_p
+from bracketz.check.outcome import TOLERANCE, Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Instance, Subject, describe_powers, draw, log_density, power_rows, show
 from bracketz.conditional import log_prob
-from bracketz.kernel import GibbsScan, ScoredKernel
-from bracketz.models.base import Predictive, TransitionDensity
+from bracketz.kernel import GibbsScan
+from bracketz.models.base import Predictive
 
-TOLERANCE = 1e-7
 MAX_VALUES = 12
-
-
-class Case(NamedTuple):
-    """The worst case of an exact check, to be printed."""
-
-    error: float
-    sentence: str
-
-
-def worst(cases: list[Case], what: str) -> Finding:
-    if not cases:
-        raise NotApplicable(what)
-    error, sentence = max(cases, key=lambda case: case.error if np.isfinite(case.error) else np.inf)
-    return Finding(error if np.isfinite(error) else float("inf"), sentence, TOLERANCE)
 
 
 def _values(visit, key):
@@ -43,7 +25,7 @@ def _values(visit, key):
     return support[index]
 
 
-def _states(subject: Subject, instance: Instance, name: str):
+def random_states(subject: Subject, instance: Instance, name: str):
     """(keys, states, parameters, y): several prior draws, one data set of its own."""
     key_data, key_states = jax.random.split(subject.key(name))
     _, _, y = draw(instance.model, instance.shape, key_data)
@@ -59,7 +41,7 @@ def ratios(subject: Subject) -> Finding:
     cases = []
     for instance in subject.instances:
         model = instance.model
-        keys, states, parameters, y = _states(subject, instance, "ratios")
+        keys, states, parameters, y = random_states(subject, instance, "ratios")
 
         def errors(key, state, parameters, powers, model=model, y=y):
             kernel = model.kernel(y, powers)
@@ -127,7 +109,7 @@ def draws(subject: Subject) -> Finding:
     cases = []
     instance = subject.tiny
     model = instance.model
-    keys, states, parameters, y = _states(subject, instance, "draws")
+    keys, states, parameters, y = random_states(subject, instance, "draws")
     rows = jnp.asarray(power_rows(instance.shape[0]))
     names = _variables(model, y, states, parameters)
 
@@ -199,7 +181,7 @@ def points(subject: Subject) -> Finding:
     cases = []
     for instance in subject.instances:
         model = instance.model
-        _, states, _, y = _states(subject, instance, "points")
+        _, states, _, y = random_states(subject, instance, "points")
         rows = jnp.asarray(power_rows(instance.shape[0]))
 
         def errors(state, powers, i, model=model, y=y):
@@ -236,160 +218,6 @@ def points(subject: Subject) -> Finding:
     return worst(cases, "")
 
 
-def reversal(subject: Subject) -> Finding:
-    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored chain."""
-    cases = []
-    for instance in subject.instances:
-        model = instance.model
-        keys, states, _, y = _states(subject, instance, "reversal")
-        others = jax.tree.map(lambda a: a[::-1], states)
-        rows = jnp.asarray(power_rows(instance.shape[0]))
-        if isinstance(model.kernel(y, rows[0]), ScoredKernel):
-
-            def pair(x, new, powers, model=model, y=y):
-                kernel = model.kernel(y, powers)
-                left = model.log_annealed(x, y, powers) + kernel.log_prob(new, x)
-                return left - model.log_annealed(new, y, powers) - kernel.reversed().log_prob(x, new)
-
-            over = jax.jit(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
-            cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
-        if isinstance(model, TransitionDensity):
-            chain = model.scored_chain(y)
-            begin = jax.vmap(lambda k, s, chain=chain: chain.begin(k, s))
-            starts, ends = begin(keys, states), begin(keys[::-1], others)
-
-            def chained(x, new, chain=chain):
-                left = chain.log_joint(x) + chain.kernel.log_prob(new, x)
-                return left - chain.log_joint(new) - chain.kernel.reversed().log_prob(x, new)
-
-            error = jax.jit(jax.vmap(chained))(starts, ends)[:, None]
-            one = jnp.ones((1, instance.shape[0]))
-            cases.append(_pair_case(error, starts, ends, one, instance, "the scored chain"))
-            claimed = jax.vmap(lambda x, chain=chain: chain.log_joint(x))(starts)
-            direct = jax.vmap(lambda x, model=model, y=y: _chain_density(model, x, y))(starts)
-            gap = float(np.max(np.abs(np.asarray(claimed - direct))))
-            cases.append(
-                Case(gap, f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.")
-            )
-    return worst(cases, "the kernel has no transition density (ScoredKernel)")
-
-
-def _chain_density(model, x, y):
-    """The chain's state scored by the model itself: by field names, collapsed or not."""
-    ones = jnp.ones(y.shape[0])
-    if not hasattr(x, "_asdict"):
-        return model.log_annealed(x, y, ones)
-    fields = x._asdict()
-    key = jax.random.key(0)
-    state = jax.eval_shape(lambda k: model.sample_prior(k, y.shape), key)
-    own = type(state)(**{name: fields[name] for name in state._fields})
-    if set(fields) == set(state._fields):
-        return model.log_annealed(own, y, ones)
-    parameters = jax.eval_shape(lambda k: model.sample_parameters(k, y.shape), key)
-    rest = type(parameters)(**{name: fields[name] for name in parameters._fields})
-    return model.log_joint(own, rest, y, ones)
-
-
-def _pair_case(error, states, others, rows, instance: Instance, who: str) -> Case:
-    error = np.abs(np.asarray(error))
-    s, b = np.unravel_index(np.argmax(error), error.shape)
-    x, new = (show(jax.tree.map(lambda a: a[s], t)) for t in (states, others))
-    return Case(
-        float(error.max()),
-        f"{who} and its reversal disagree by {error[s, b]:.2g} nats between {x} and {new} at powers"
-        f" {describe_powers(rows[b])} ({instance.label}).",
-    )
-
-
-def _matrix_instance(subject: Subject) -> tuple[Any, tuple[int, int], Any]:
-    """A finite instance of at most 100 states, and all of them."""
-    instance = subject.enumerable
-    if not instance.model.finite:
-        raise NotApplicable("the state space is not finite")
-    rows, columns = instance.shape
-    for n in range(min(rows, 3), 0, -1):
-        states, _ = instance.model.nodes((n, columns))
-        if jax.tree.leaves(states)[0].shape[0] <= 100:
-            return instance.model, (n, columns), jax.tree.map(jnp.asarray, states)
-    raise NotApplicable("even one row has more than 100 states")
-
-
-def matrix(subject: Subject) -> Finding:
-    """The whole transition matrix of a tiny instance: rows sum to 1, f T = f, and f(x) T(x'|x) = f(x') R(x|x')."""
-    model, shape, states = _matrix_instance(subject)
-    _, _, y = draw(model, shape, subject.key("matrix"))
-    rows = jnp.asarray(power_rows(shape[0]))
-    if not isinstance(model.kernel(y, rows[0]), ScoredKernel):
-        raise NotApplicable("the kernel has no transition density (ScoredKernel)")
-
-    def errors(powers):
-        kernel = model.kernel(y, powers)
-
-        def table(kernel):
-            return jnp.exp(
-                jax.lax.map(lambda x: jax.vmap(lambda new: kernel.log_prob(new, x))(states), states)
-            )
-
-        forward, backward = table(kernel), table(kernel.reversed())
-        f = jax.nn.softmax(jax.vmap(lambda s: model.log_annealed(s, y, powers))(states))
-        return jnp.stack(
-            [
-                jnp.max(jnp.abs(forward.sum(1) - 1)),
-                jnp.max(jnp.abs(f @ forward - f)),
-                jnp.max(jnp.abs(f[:, None] * forward - (f[:, None] * backward).T)),
-            ]
-        )
-
-    found = np.asarray(jax.jit(lambda rows: jax.lax.map(errors, rows))(rows))
-    what = ("do not sum to 1", "do not keep the density", "are not matched by the reversed kernel")
-    b, w = np.unravel_index(np.argmax(found), found.shape)
-    sentence = (
-        f"transition probabilities {what[w]}, by {found[b, w]:.2g}, at powers {describe_powers(rows[b])}."
-    )
-    return Finding(float(found.max()), sentence, 1e-9)
-
-
-def steps(subject: Subject) -> Finding:
-    """``step`` draws what ``log_prob`` scores: frequencies from fixed states of a tiny instance, both directions."""
-    model, shape, states = _matrix_instance(subject)
-    key = subject.key("steps")
-    _, _, y = draw(model, shape, key)
-    powers = jnp.asarray(power_rows(shape[0])[2])
-    if not isinstance(model.kernel(y, powers), ScoredKernel):
-        raise NotApplicable("the kernel has no transition density (ScoredKernel)")
-    count = jax.tree.leaves(states)[0].shape[0]
-    keys = jax.random.split(key, subject.sizes.draws)
-    p_values, names = [], []
-    for backward in (False, True):
-
-        @jax.jit
-        def sample(keys, start, backward=backward):
-            kernel = model.kernel(y, powers)
-            kernel = kernel.reversed() if backward else kernel
-            row = jax.vmap(lambda new: kernel.log_prob(new, start))(states)
-            return jax.vmap(lambda k: kernel.step(k, start))(keys), row
-
-        for s in (0, count // 2, count - 1):
-            found, row = sample(keys, jax.tree.map(lambda a, s=s: a[s], states))
-            p_values.append(counts_p(tally(found, states), np.exp(np.asarray(row))))
-            names.append(f"state {s + 1} of {count}, {'reversed' if backward else 'forward'} sweep")
-    j = int(np.argmin(p_values))
-    return Finding(
-        min(1.0, len(p_values) * p_values[j]), f"frequencies of a sweep's outcomes from {names[j]}."
-    )
-
-
-def tally(found, states) -> np.ndarray:
-    """How often each of ``states`` occurs in ``found`` (leading axes)."""
-    every, seen = (
-        np.concatenate([np.asarray(a, float).reshape(np.shape(a)[0], -1) for a in jax.tree.leaves(t)], axis=1)
-        for t in (states, found)
-    )
-    unique, inverse = np.unique(np.concatenate([every, seen]), axis=0, return_inverse=True)
-    counts = np.bincount(np.ravel(inverse)[len(every) :], minlength=len(unique))
-    return counts[np.ravel(inverse)[: len(every)]]
-
-
 CHECKS = (
     Check("conditionals.ratios", Kind.EXACT, "a term of the conditional is missing, has the wrong power, or belongs"
           " to a state the point was not removed from.", ratios),
@@ -397,10 +225,4 @@ CHECKS = (
           " as a variance for a standard deviation.", draws),
     Check("conditionals.points", Kind.EXACT, "a constant of the predictive weight is dropped, or the conditional looks"
           " at the wrong row.", points),
-    Check("conditionals.reversal", Kind.EXACT, "the reversed sweep does not visit in the opposite order, or the"
-          " transition density leaves a sub-step out.", reversal),
-    Check("conditionals.matrix", Kind.EXACT, "the sweep does not leave the annealed density invariant at some row of"
-          " powers.", matrix),
-    Check("conditionals.steps", Kind.STATISTICAL, "step does not draw what log_prob scores: noise of the wrong law, a"
-          " variable that is never updated, randomness used twice.", steps),
 )  # fmt: skip

@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.conditionals import Case, tally, worst
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.quadratic import QUADRATIC, integrate
 from bracketz.check.statistics import bonferroni, counts_p, white_p
 from bracketz.check.subject import (
@@ -18,16 +17,12 @@ from bracketz.check.subject import (
     is_real,
     log_density,
     power_rows,
+    tally,
 )  # fmt: skip
 from bracketz.models.base import Collapsed, Enumerable, RowLatents
 
 #: The integral of a quadratic is exact, but its Hessian and determinant round.
 TOLERANCE = 1e-6
-
-
-def _finding(cases: list[Case], why_not: str) -> Finding:
-    finding = worst(cases, why_not)
-    return Finding(finding.statistic, finding.detail, TOLERANCE)
 
 
 def powers(subject: Subject) -> Finding:
@@ -52,7 +47,7 @@ def powers(subject: Subject) -> Finding:
                     f"the density at powers {describe_powers(row)} is {error:.2g} nats off the sum of its terms.",
                 )
             )
-    return _finding(cases, "")
+    return worst(cases, "", TOLERANCE)
 
 
 def collapsed(subject: Subject) -> Finding:
@@ -83,7 +78,7 @@ def collapsed(subject: Subject) -> Finding:
                     f" {describe_powers(row)} ({instance.label}).",
                 )
             )
-    return _finding(cases, "log_joint is not quadratic in what is integrated out")
+    return worst(cases, "log_joint is not quadratic in what is integrated out", TOLERANCE)
 
 
 def likelihood(subject: Subject) -> Finding:
@@ -110,7 +105,7 @@ def likelihood(subject: Subject) -> Finding:
             cases.append(
                 Case(abs(error), f"{what} integrates to exp({error:+.4g}) instead of 1 ({instance.label}).")
             )
-    return _finding(cases, "the log-likelihood is not quadratic in the data")
+    return worst(cases, "the log-likelihood is not quadratic in the data", TOLERANCE)
 
 
 def prior(subject: Subject) -> Finding:
@@ -149,7 +144,7 @@ def prior(subject: Subject) -> Finding:
                 cases.append(
                     Case(abs(error), f"the prior of the parameters integrates to exp({error:+.4g}).")
                 )
-    return _finding(cases, "the prior is neither enumerable nor Gaussian")
+    return worst(cases, "the prior is neither enumerable nor Gaussian", TOLERANCE)
 
 
 def rows(subject: Subject) -> Finding:
@@ -172,7 +167,7 @@ def rows(subject: Subject) -> Finding:
         ),
         Case(abs(empty), f"at power 0 the mass of a row's latent is exp({empty:+.4g}) instead of 1."),
     ]
-    return _finding(cases, "")
+    return worst(cases, "", TOLERANCE)
 
 
 def simulators(subject: Subject) -> Finding:

@@ -11,10 +11,10 @@ import numpy as np
 
 from bracketz.anneal import Forward, Particles, Resampling, Reverse
 from bracketz.answer import Certificate, Combine
-from bracketz.check.conditionals import Case, conditional_error, tally, worst
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.conditionals import conditional_error
+from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import bonferroni, counts_p, white_p
-from bracketz.check.subject import Subject, draw
+from bracketz.check.subject import Subject, draw, tally
 from bracketz.conditional import Categorical, Gaussian, TruncatedNormal
 from bracketz.models.base import Predictive
 from bracketz.noise import standard_normal

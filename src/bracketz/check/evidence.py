@@ -10,9 +10,8 @@ import numpy as np
 from scipy import stats
 
 from bracketz.answer import Side
-from bracketz.check.conditionals import Case, worst
 from bracketz.check.geweke import MAX_ENTRIES
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.pairs import both_directions, crooks_p
 from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
 from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten

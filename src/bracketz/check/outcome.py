@@ -7,8 +7,9 @@ so a correct model raises a false alarm with probability at most alpha = 1 % in 
 
 import dataclasses
 import enum
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from bracketz.answer import finite_json
 
@@ -32,6 +33,25 @@ class Finding:
     detail: str
     tolerance: float | None = None
     picture: Any = None
+
+
+class Case(NamedTuple):
+    """One comparison of an exact check, ready to be printed."""
+
+    error: float
+    sentence: str
+
+
+#: Rounding: far above what the checks show, far below what a mistake costs.
+TOLERANCE = 1e-7
+
+
+def worst(cases: list[Case], why_not: str = "", tolerance: float = TOLERANCE) -> Finding:
+    """The largest error; ``why_not`` is the reason when there was nothing to compare."""
+    if not cases:
+        raise NotApplicable(why_not)
+    error, sentence = max(cases, key=lambda case: case.error if math.isfinite(case.error) else math.inf)
+    return Finding(error if math.isfinite(error) else math.inf, sentence, tolerance)
 
 
 class NotApplicable(Exception):

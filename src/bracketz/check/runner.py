@@ -11,9 +11,11 @@ from bracketz.check import (
     conditionals,
     densities,
     engine,
+    estimator_probes,
     evidence,
     geweke,
     probes,
+    transitions,
     variational,
 )  # fmt: skip
 from bracketz.check.outcome import FAMILY_WISE_RATE, Check, Finding, Kind, NotApplicable, Report, Result
@@ -26,7 +28,20 @@ from bracketz.simulation import check_seed, model_label
 
 LEVEL_NAMES = tuple(LEVELS)
 #: The order of the paper's appendix: exact and cheap first, then distributions, then estimates.
-FAMILIES = (conditionals, caches, densities, variational, probes, engine, geweke, evidence, bounds, agreement)
+FAMILIES = (
+    conditionals,
+    transitions,
+    caches,
+    densities,
+    variational,
+    probes,
+    estimator_probes,
+    engine,
+    geweke,
+    evidence,
+    bounds,
+    agreement,
+)
 ALL = tuple(check for family in FAMILIES for check in family.CHECKS)
 ORDERED = tuple(sorted(ALL, key=lambda check: check.kind is not Kind.EXACT))
 

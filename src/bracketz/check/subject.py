@@ -155,3 +155,14 @@ def flatten(tree):
 def is_real(tree) -> bool:
     """Every leaf continuous."""
     return all(jnp.issubdtype(jnp.asarray(leaf).dtype, jnp.floating) for leaf in jax.tree.leaves(tree))
+
+
+def tally(found, states) -> np.ndarray:
+    """How often each of ``states`` occurs in ``found`` (leading axes)."""
+    every, seen = (
+        np.concatenate([np.asarray(a, float).reshape(np.shape(a)[0], -1) for a in jax.tree.leaves(t)], axis=1)
+        for t in (states, found)
+    )
+    unique, inverse = np.unique(np.concatenate([every, seen]), axis=0, return_inverse=True)
+    counts = np.bincount(np.ravel(inverse)[len(every) :], minlength=len(unique))
+    return counts[np.ravel(inverse)[: len(every)]]

@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.conditionals import Case, worst
-from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
+from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Subject, draw
 from bracketz.models.base import Variational
 

@@ -19,7 +19,7 @@ def main() -> None:
         "JAX_COMPILATION_CACHE_DIR",
         os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "bracketz"),
     )
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     usage_error: Any = typer.BadParameter.__mro__[1]  # click's UsageError, wherever typer keeps it
     try:
         code = app(standalone_mode=False)
