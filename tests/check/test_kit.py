@@ -4,14 +4,27 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import bracketz as bz
 from bracketz import check
+from bracketz.kernel import Compose
+from bracketz.models.base import Collapsed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
+
+
+class Nothing(NamedTuple):
+    nothing: jax.Array
+
+
+class Rate(NamedTuple):
+    rate: jax.Array
 
 
 @pytest.mark.slow
@@ -36,6 +49,42 @@ def test_the_example_passes_and_its_wrong_versions_do_not():
     assert wrong.failures[0].name == "densities.simulators" and "standard deviation" in str(wrong)
     wrong = check.run(ForgottenPowers(), level="quick", only="geweke.powers")
     assert not wrong.passed and "wrong in between" in str(wrong)
+
+
+@bz.pytree_dataclass
+class Waiting(Collapsed, bz.Model):
+    """Exponential waiting times, rate ~ Gamma(2, 1), integrated out: not quadratic in anything."""
+
+    forgotten: float = 0.0  # a constant somebody dropped
+
+    def sample_prior(self, key, shape):
+        return Nothing(jnp.zeros(1))
+
+    def sample_parameters(self, key, shape):
+        return Rate(jax.random.gamma(key, 2.0))
+
+    def sample_data(self, key, state, parameters):
+        return jax.random.exponential(key, (3, 1)) / parameters.rate
+
+    def log_joint(self, state, parameters, y, powers):
+        rate = parameters.rate
+        return jnp.log(rate) - rate + powers @ (jnp.log(rate) - rate * y[:, 0])
+
+    def log_annealed(self, state, y, powers):
+        count = jnp.sum(powers)
+        integral = jax.scipy.special.gammaln(2 + count) - (2 + count) * jnp.log(1 + powers @ y[:, 0])
+        return integral - count * self.forgotten
+
+    def kernel(self, y, powers):
+        return Compose(())
+
+
+def test_densities_that_are_not_quadratic_are_sampled():
+    assert check.run(Waiting(), shape=(3, 1), only="densities.collapsed").results[0].passed is None
+    right = check.run(Waiting(), shape=(3, 1), only="densities.sampled", level="quick")
+    assert right.results[0].passed is True
+    wrong = check.run(Waiting(forgotten=0.2), shape=(3, 1), only="densities.sampled", level="quick")
+    assert not wrong.passed and "nats off the average of log_joint" in str(wrong)
 
 
 def test_cases_are_parameters_for_pytest():

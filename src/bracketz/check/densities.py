@@ -8,7 +8,7 @@ import numpy as np
 
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.quadratic import QUADRATIC, integrate
-from bracketz.check.statistics import bonferroni, counts_p, white_p
+from bracketz.check.statistics import bonferroni, counts_p, mean_zero_p, white_p
 from bracketz.check.subject import (
     Subject,
     describe_powers,
@@ -79,6 +79,45 @@ def collapsed(subject: Subject) -> Finding:
                 )
             )
     return worst(cases, "log_joint is not quadratic in what is integrated out", TOLERANCE)
+
+
+def sampled(subject: Subject) -> Finding:
+    """The same by importance sampling where log_joint is not quadratic: the mean of f(x, theta; b) / f(x, theta; 0) over
+    draws of theta from its prior is f(x; b) / f(x; 0). Constants of the prior are ``densities.prior``'s business."""
+    if not isinstance(subject.model, Collapsed):
+        raise NotApplicable("nothing is integrated out of the state (Collapsed)")
+    model: Any = subject.tiny.model
+    shape = subject.tiny.shape
+    state, parameters, y = draw(model, shape, subject.key("sampled"))
+    x, back = flatten(parameters)
+    other = flatten(model.sample_parameters(subject.key("other"), shape))[0]
+    keys = jax.random.split(subject.key("sampled draws"), subject.sizes.draws)
+    zeros = jnp.zeros(shape[0])
+
+    @jax.jit
+    def ratios(b):
+        claimed = model.log_annealed(state, y, b) - model.log_annealed(state, y, zeros)
+
+        def ratio(key):
+            theta = model.sample_parameters(key, shape)
+            return model.log_joint(state, theta, y, b) - model.log_joint(state, theta, y, zeros) - claimed
+
+        return jnp.exp(jax.vmap(ratio)(keys)) - 1
+
+    rows = power_rows(shape[0], positive=True)
+    if (
+        float(integrate(lambda v: model.log_joint(state, back(v), y, jnp.asarray(rows[1])), x, other).misfit)
+        <= QUADRATIC
+    ):
+        raise NotApplicable("log_joint is quadratic: densities.collapsed does this exactly")
+    surplus = [np.asarray(ratios(jnp.asarray(row))) for row in rows]
+    p_values = [float(mean_zero_p(values)) for values in surplus]
+    j = int(np.argmin(p_values))
+    found = np.log1p(surplus[j].mean())
+    return Finding(
+        bonferroni(p_values),
+        f"log_annealed is {-found:+.3g} nats off the average of log_joint at powers {describe_powers(rows[j])}.",
+    )
 
 
 def likelihood(subject: Subject) -> Finding:
@@ -237,6 +276,8 @@ CHECKS = (
     Check("densities.likelihood", Kind.EXACT, "the normalising constant of the likelihood is missing or wrong.", likelihood),
     Check("densities.prior", Kind.EXACT, "the normalising constant of the prior is missing or wrong.", prior),
     Check("densities.rows", Kind.EXACT, "a constant of the held-out row density is missing.", rows),
+    Check("densities.sampled", Kind.STATISTICAL, "a constant is dropped when variables are integrated out, or a power is missing"
+          " there.", sampled),
     Check("densities.simulators", Kind.STATISTICAL, "the simulator and the density use different hyperparameters, such as a"
           " variance for a standard deviation.", simulators),
 )  # fmt: skip
