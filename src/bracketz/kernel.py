@@ -20,9 +20,13 @@ class Visit(NamedTuple):
     """One conditional a sweep draws from, opened up for the correctness kit."""
 
     variable: str
-    conditional: Conditional
+    make: Callable[[], Conditional]  # called when somebody looks, so that listing the visits costs nothing
     value: Any  # the variable's present value
     put: Callable  # new value -> (state, parameters) with the variable replaced
+
+    @property
+    def conditional(self) -> Conditional:
+        return self.make()
 
 
 class Kernel(ABC):
@@ -204,9 +208,10 @@ class GibbsScan(ScoredKernel):
         latents = self.latents(state)
 
         def visit(i):
-            row = jax.tree.map(lambda a: a[i], self.rows)
-            cache = self.remove(self.cache(latents), row, latents[i])
-            conditional = self.conditional(cache, row, latents[i])
+            def conditional():
+                row = jax.tree.map(lambda a: a[i], self.rows)
+                return self.conditional(self.remove(self.cache(latents), row, latents[i]), row, latents[i])
+
             return Visit(
                 f"latent of row {i + 1}",
                 conditional,

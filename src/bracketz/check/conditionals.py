@@ -13,12 +13,12 @@ from bracketz.models.base import Predictive
 MAX_VALUES = 12
 
 
-def _values(visit, key):
+def _values(conditional, key):
     """Other values the variable could take: all (or some) of a discrete one, draws of a continuous one."""
-    support = visit.conditional.support
+    support = conditional.support
     if support is None:
-        noise = jax.random.normal(key, (3, *visit.conditional.noise_shape))
-        return jax.vmap(visit.conditional.from_noise)(noise)
+        noise = jax.random.normal(key, (3, *conditional.noise_shape))
+        return jax.vmap(conditional.from_noise)(noise)
     if support.shape[0] <= MAX_VALUES:
         return support
     index = jax.random.choice(key, support.shape[0], (MAX_VALUES,), replace=False)
@@ -47,8 +47,9 @@ def ratios(subject: Subject) -> Finding:
             kernel = model.kernel(y, powers)
             out = []
             for j, visit in enumerate(kernel.visits(state, parameters)):
+                conditional = visit.conditional
 
-                def error(value, visit=visit, j=j):
+                def error(value, visit=visit, conditional=conditional):
                     new_state, new_parameters = visit.put(value)
                     back = kernel.reversed().visits(new_state, new_parameters or parameters)
                     here = next(v for v in back if v.variable == visit.variable).conditional
@@ -56,10 +57,10 @@ def ratios(subject: Subject) -> Finding:
                         model, state, parameters if new_parameters is not None else None, y, powers
                     )
                     after = log_density(model, new_state, new_parameters, y, powers)
-                    there = log_prob(visit.conditional, value)
+                    there = log_prob(conditional, value)
                     return before + there - after - log_prob(here, visit.value)
 
-                values = _values(visit, jax.random.fold_in(key, j))
+                values = _values(conditional, jax.random.fold_in(key, j))
                 out.append((jax.vmap(error)(values), visit.value, values))
             return out
 

@@ -64,7 +64,7 @@ class Subject:
         """The instances for exact checks: tiny, and the model's own hyperparameters on a few rows and components."""
         if not isinstance(self.model, Enumerable):
             return (self.tiny,)
-        return self.tiny, self.few_rows(4, 3)
+        return self.tiny, self.few_rows(3, 3)
 
     def few_rows(self, rows: int, columns: int) -> Instance:
         """The model as given, with at most this many rows and columns and three components."""

@@ -236,8 +236,13 @@ class LowRankGibbs(Reversible):
         return LowRankState(self.right_conditional(left).from_noise(noise[n:].T))
 
     def visits(self, state, parameters):
-        left, right = self.left_conditional(state.right), self.right_conditional(parameters.left)
+        u, v = parameters.left, state.right
         return (
-            Visit("left factor", left, parameters.left, lambda value: (state, Left(value))),
-            Visit("right factor", right, state.right, lambda value: (LowRankState(value), parameters)),
+            Visit("left factor", lambda: self.left_conditional(v), u, lambda new: (state, Left(new))),
+            Visit(
+                "right factor",
+                lambda: self.right_conditional(u),
+                v,
+                lambda new: (LowRankState(new), parameters),
+            ),
         )
