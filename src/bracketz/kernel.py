@@ -82,6 +82,9 @@ class Compose(Kernel):
     def reversed(self) -> Kernel:
         return Compose(tuple(kernel.reversed() for kernel in self.kernels[::-1]))
 
+    def visits(self, state, parameters):
+        return tuple(visit for kernel in self.kernels for visit in kernel.visits(state, parameters))
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Repeat(Kernel):

@@ -17,6 +17,15 @@ def static(*, default: Any = dataclasses.MISSING) -> Any:
     return dataclasses.field(default=default, metadata={"static": True})
 
 
+def unchecked(cls: type[T], **values) -> T:
+    """An instance around values that may be traced: ``__post_init__`` does not see them. Other fields get their defaults."""
+    obj = object.__new__(cls)
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        object.__setattr__(obj, field.name, values.pop(field.name, field.default))
+    assert not values, f"{cls.__name__} has no fields {sorted(values)}"
+    return obj
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(static,))
 def pytree_dataclass(cls: type[T]) -> type[T]:
     """Make ``cls`` a frozen dataclass and register it as a pytree.

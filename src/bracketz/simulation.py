@@ -47,7 +47,7 @@ def simulate(model: Model, rows: int | None = None, columns: int | None = None, 
         exact = model.sample_prior(key_state, shape)
         parameters = None
         if isinstance(model, Collapsed):
-            parameters = model.sample_parameters(key_parameters, shape)
+            parameters = model.sample_parameters(key_parameters, exact, shape)
             y = model.sample_data(key_data, exact, parameters)
         else:
             y = model.simulate(key_data, exact, shape)
@@ -75,10 +75,10 @@ def check_seed(seed: int) -> None:
 
 
 def model_label(model: Model) -> str:
-    from bracketz.models import REGISTRY
+    from bracketz.models import INFERRED, REGISTRY
 
     place = f"{type(model).__module__}:{type(model).__qualname__}"
-    return next((name for name, where in REGISTRY.items() if where == place), place)
+    return next((name for name, where in (REGISTRY | INFERRED).items() if where == place), place)
 
 
 def hyperparameters(model: Model) -> dict:
@@ -119,10 +119,25 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise InputError(f"the folder {path.parent} does not exist; make it first")
 
 
-def _named(state) -> dict[str, np.ndarray]:
-    if hasattr(state, "_asdict"):
-        return {name: np.asarray(value) for name, value in state._asdict().items()}
-    return {"state": np.asarray(state)}
+def _named(state) -> dict[str, Any]:
+    """By field name; the fields of a NamedTuple inside one count as its own."""
+    if not hasattr(state, "_asdict"):
+        return {"state": state}
+    named: dict[str, Any] = {}
+    for name, value in state._asdict().items():
+        named |= _named(value) if hasattr(value, "_asdict") else {name: value}
+    return named
+
+
+def _rebuilt(template, named: dict):
+    """``_named`` undone."""
+    if not hasattr(template, "_asdict"):
+        return named["state"]
+    parts = (
+        _rebuilt(like, named) if hasattr(like, "_asdict") else named[name]
+        for name, like in template._asdict().items()
+    )
+    return type(template)(*parts)
 
 
 def load(path: str | Path, model: Model | None = None) -> Data:
@@ -177,7 +192,7 @@ def _load_npz(path: Path, model: Model | None) -> Data:
             groups.append(None)
             continue
         values = {}
-        for name, like in _named_shapes(group).items():
+        for name, like in _named(group).items():
             if name not in arrays:
                 raise InputError(f"{path} lacks '{name}', part of the exact sample")
             if arrays[name].shape != like.shape:
@@ -186,7 +201,7 @@ def _load_npz(path: Path, model: Model | None) -> Data:
                     f" {y.shape[1]} columns need {like.shape}"
                 )
             values[name] = _checked_array(arrays[name], f"'{name}' in {path}", like.ndim).astype(like.dtype)
-        groups.append(type(group)(**values) if hasattr(group, "_asdict") else values["state"])
+        groups.append(_rebuilt(group, values))
     return Data(y, groups[0], groups[1], meta)
 
 
@@ -197,12 +212,8 @@ def _templates(model: Model, shape):
         exact = jax.eval_shape(lambda k: model.sample_prior(k, shape), key)
         parameters = None
         if isinstance(model, Collapsed):
-            parameters = jax.eval_shape(lambda k: model.sample_parameters(k, shape), key)
+            parameters = jax.eval_shape(lambda k, s: model.sample_parameters(k, s, shape), key, exact)
     return exact, parameters
-
-
-def _named_shapes(group):
-    return group._asdict() if hasattr(group, "_asdict") else {"state": group}
 
 
 def _read_csv(path: Path) -> np.ndarray:

@@ -60,7 +60,7 @@ class Waiting(Collapsed, bz.Model):
     def sample_prior(self, key, shape):
         return Nothing(jnp.zeros(1))
 
-    def sample_parameters(self, key, shape):
+    def sample_parameters(self, key, state, shape):
         return Rate(jax.random.gamma(key, 2.0))
 
     def sample_data(self, key, state, parameters):

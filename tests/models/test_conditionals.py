@@ -51,7 +51,7 @@ def test_low_rank_conditionals_match_joint(row):
     kernel = model.kernel(y, powers)
     k_v, k_w, k_u, k_t = jax.random.split(jax.random.key(1), 4)
     right, other_right = (model.sample_prior(k, shape) for k in (k_v, k_w))
-    left, other_left = (model.sample_parameters(k, shape) for k in (k_u, k_t))
+    left, other_left = (model.sample_parameters(k, None, shape) for k in (k_u, k_t))
 
     def joint(state, parameters):
         return model.log_joint(state, parameters, y, powers)
@@ -169,7 +169,7 @@ def test_collapsed_density_integrates_the_joint():
     ):
         y = simulate(model, *shape, seed=4).y
         state = model.sample_prior(jax.random.key(3), shape)
-        kind = type(model.sample_parameters(jax.random.key(0), shape))
+        kind = type(model.sample_parameters(jax.random.key(0), None, shape))
         values = jax.lax.map(
             lambda v, kind=kind, state=state, y=y, model=model, variables=variables: model.log_joint(
                 state, kind(v.reshape(variables)), y, powers

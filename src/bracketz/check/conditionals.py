@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.stats import gamma
 
 from bracketz.check.outcome import TOLERANCE, Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Instance, Subject, describe_powers, draw, log_density, power_rows, show
@@ -17,12 +18,21 @@ def _values(conditional, key):
     """Other values the variable could take: all (or some) of a discrete one, draws of a continuous one."""
     support = conditional.support
     if support is None:
-        noise = jax.random.normal(key, (3, *conditional.noise_shape))
-        return jax.vmap(conditional.from_noise)(noise)
+        return jax.vmap(conditional.from_noise)(_noise(conditional, key, 3))
     if support.shape[0] <= MAX_VALUES:
         return support
     index = jax.random.choice(key, support.shape[0], (MAX_VALUES,), replace=False)
     return support[index]
+
+
+def _noise(conditional, key, count: int):
+    """Noise of the conditional's law; uniform noise a little inside (0, 1)."""
+    shape = (count, *conditional.noise_shape)
+    if conditional.law == "uniform":
+        return jax.random.uniform(key, shape, minval=0.02, maxval=0.98)
+    if conditional.law == "gamma":
+        return jax.random.gamma(key, conditional.gammas, shape)
+    return jax.random.normal(key, shape)
 
 
 def random_states(subject: Subject, instance: Instance, name: str):
@@ -147,10 +157,7 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
     """0 (up to rounding) if ``from_noise``, ``log_density`` and ``log_normalizer`` belong together."""
     shape = conditional.noise_shape
     if conditional.support is None:
-        noise = jax.random.normal(key, (2, *shape))
-        if conditional.law == "uniform":
-            noise = jax.random.uniform(key, (2, *shape), minval=0.02, maxval=0.98)
-        return jnp.max(jnp.stack([_transport_error(conditional, e) for e in noise]))
+        return jnp.max(jnp.stack([_transport_error(conditional, e) for e in _noise(conditional, key, 2)]))
     # Discrete: cells of a regular grid in the noise cube.
     dims = int(np.prod(shape)) if shape else 1
     side = max(4, round(grid_points ** (1 / dims)))
@@ -168,10 +175,26 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
 
 def _transport_error(conditional, noise):
     flat = jnp.ravel(noise)
-    jacobian = jax.jacobian(lambda e: jnp.ravel(conditional.from_noise(e.reshape(noise.shape))))(flat)
-    log_volume = jnp.linalg.slogdet(jacobian)[1]
-    law = -0.5 * jnp.sum(flat**2 + jnp.log(2 * jnp.pi)) if conditional.law == "normal" else 0.0
-    return jnp.abs(log_prob(conditional, conditional.from_noise(noise)) + log_volume - law)
+    law = 0.0
+    if conditional.law == "normal":
+        law = -0.5 * jnp.sum(flat**2 + jnp.log(2 * jnp.pi))
+    elif conditional.law == "gamma":
+        law = jnp.sum(gamma.logpdf(noise, conditional.gammas))
+    value = conditional.from_noise(noise)
+    # Probabilities are shares of gammas: as many gammas as categories, one coordinate fewer. The total of the gammas,
+    # independent of the shares and itself a gamma, takes its place.
+    shares = conditional.law == "gamma" and noise.ndim > 0
+    full = shares and value.shape == noise.shape
+
+    def transport(e):
+        e = e.reshape(noise.shape)
+        value = conditional.from_noise(e)
+        free = jnp.ravel(value[..., :-1] if full else value)
+        return jnp.concatenate([free, jnp.ravel(jnp.sum(e, axis=-1))]) if shares else free
+
+    total = jnp.sum(gamma.logpdf(jnp.sum(noise, -1), jnp.sum(conditional.gammas, -1))) if shares else 0.0
+    log_volume = jnp.linalg.slogdet(jax.jacobian(transport)(flat))[1]
+    return jnp.abs(log_prob(conditional, value) + total + log_volume - law)
 
 
 def points(subject: Subject) -> Finding:

@@ -60,7 +60,7 @@ def collapsed(subject: Subject) -> Finding:
         model = instance.model
         state, parameters, y = draw(model, instance.shape, subject.key("collapsed"))
         x, back = flatten(parameters)
-        other = flatten(model.sample_parameters(subject.key("other"), instance.shape))[0]
+        other = flatten(model.sample_parameters(subject.key("other"), state, instance.shape))[0]
 
         @jax.jit
         def both(b, model=model, state=state, y=y, back=back, x=x, other=other):
@@ -90,7 +90,7 @@ def sampled(subject: Subject) -> Finding:
     shape = subject.tiny.shape
     state, parameters, y = draw(model, shape, subject.key("sampled"))
     x, back = flatten(parameters)
-    other = flatten(model.sample_parameters(subject.key("other"), shape))[0]
+    other = flatten(model.sample_parameters(subject.key("other"), state, shape))[0]
     keys = jax.random.split(subject.key("sampled draws"), subject.sizes.draws)
     zeros = jnp.zeros(shape[0])
 
@@ -99,7 +99,7 @@ def sampled(subject: Subject) -> Finding:
         claimed = model.log_annealed(state, y, b) - model.log_annealed(state, y, zeros)
 
         def ratio(key):
-            theta = model.sample_parameters(key, shape)
+            theta = model.sample_parameters(key, state, shape)
             return model.log_joint(state, theta, y, b) - model.log_joint(state, theta, y, zeros) - claimed
 
         return jnp.exp(jax.vmap(ratio)(keys)) - 1
@@ -157,7 +157,7 @@ def prior(subject: Subject) -> Finding:
         if instance.label == "tiny" and isinstance(model, Enumerable):
             states, log_weight = model.nodes(shape)
             density = jax.jit(jax.vmap(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z)))
-            total = float(jax.nn.logsumexp(density(jax.tree.map(jnp.asarray, states))) + log_weight)
+            total = float(jax.nn.logsumexp(density(jax.tree.map(jnp.asarray, states)) + log_weight))
             cases.append(Case(abs(total), f"the prior sums to exp({total:+.4g}) instead of 1."))
         elif is_real(state):
             x, back = flatten(state)
@@ -172,7 +172,7 @@ def prior(subject: Subject) -> Finding:
                 cases.append(Case(abs(error), f"the prior integrates to exp({error:+.4g}) instead of 1."))
         if parameters is not None:
             x, back = flatten(parameters)
-            other = flatten(model.sample_parameters(subject.key("other"), shape))[0]
+            other = flatten(model.sample_parameters(subject.key("other"), state, shape))[0]
             found = jax.jit(
                 lambda a, b, model=model, back=back, y=y, s=state, z=zeros: integrate(
                     lambda v: model.log_joint(s, back(v), y, z) - model.log_annealed(s, y, z), a, b
@@ -253,7 +253,7 @@ def simulators(subject: Subject) -> Finding:
         _, back_p = flatten(parameters)
         gaussian(
             "sample_parameters",
-            lambda k: model.sample_parameters(k, shape),
+            lambda k: model.sample_parameters(k, state, shape),
             lambda v: model.log_joint(state, back_p(v), y, zeros),
             parameters,
         )

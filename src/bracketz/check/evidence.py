@@ -1,7 +1,6 @@
 """Step 3 of the appendix: every estimator the model supports against the exact evidence of a tiny instance."""
 
 import dataclasses
-import importlib
 from typing import Any
 
 import jax
@@ -15,7 +14,7 @@ from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, wo
 from bracketz.check.pairs import both_directions, crooks_p
 from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
 from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten
-from bracketz.estimators import REGISTRY
+from bracketz.estimators import find
 from bracketz.estimators.base import Estimator, estimate
 from bracketz.models.base import ConstrainedPrior, PointFit, RowLatents
 from bracketz.path import prefix, tempered
@@ -41,8 +40,7 @@ ALLOWANCE = {"nested": 0.6, "chib": 0.1, "reverse-ais": 0.15}
 
 
 def make(name: str, **knobs) -> Estimator:
-    module, _, cls = REGISTRY[name].partition(":")
-    return getattr(importlib.import_module(module), cls)(**(knobs or EFFORT[name]))
+    return find(name)(**(knobs or EFFORT[name]))
 
 
 def runnable(model) -> list[str]:

@@ -240,7 +240,7 @@ class Triple(Collapsed, Model):
     def sample_prior(self, key, shape):
         return Coin(jax.random.uniform(key))
 
-    def sample_parameters(self, key, shape):
+    def sample_parameters(self, key, state, shape):
         return Coin(jax.random.uniform(key))
 
     def sample_data(self, key, state, parameters):

@@ -119,7 +119,7 @@ def draw(model: Model, shape: Shape, key):
     key_state, key_parameters, key_data = jax.random.split(key, 3)
     state = model.sample_prior(key_state, shape)
     if isinstance(model, Collapsed):
-        parameters = model.sample_parameters(key_parameters, shape)
+        parameters = model.sample_parameters(key_parameters, state, shape)
         return state, parameters, model.sample_data(key_data, state, parameters)
     return state, None, model.simulate(key_data, state, shape)
 

@@ -63,7 +63,7 @@ def _chain_density(model, x, y):
     own = type(state)(**{name: fields[name] for name in state._fields})
     if set(fields) == set(state._fields):
         return model.log_annealed(own, y, ones)
-    parameters = jax.eval_shape(lambda k: model.sample_parameters(k, y.shape), key)
+    parameters = jax.eval_shape(lambda k: model.sample_parameters(k, own, y.shape), key)
     rest = type(parameters)(**{name: fields[name] for name in parameters._fields})
     return model.log_joint(own, rest, y, ones)
 

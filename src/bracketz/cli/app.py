@@ -47,13 +47,14 @@ def root(
 def models(seed: Seed = 0, json: Json = False) -> None:
     """List the models and their hyperparameters."""
     from bracketz.cli import build, show
-    from bracketz.models import REGISTRY
+    from bracketz.models import INFERRED, REGISTRY
     from bracketz.simulation import hyperparameters
 
     listed = []
-    for name in REGISTRY:
+    for name in REGISTRY | INFERRED:
         cls = build.model_class(name)
-        summary = (__import__(cls.__module__, fromlist=["_"]).__doc__ or "").split("\n")[0]
+        text = cls.__doc__ if name in INFERRED else __import__(cls.__module__, fromlist=["_"]).__doc__
+        summary = (text or "").split("\n")[0]
         defaults = {f.name: f.default for f in dataclasses.fields(cls)}
         listed.append(
             {"name": name, "summary": summary, "defaults": defaults, "values": hyperparameters(cls())}

@@ -14,20 +14,13 @@ from bracketz import _version
 from bracketz.errors import InputError, unknown
 
 
-def _load(where: str) -> Any:
-    module, _, name = where.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def model_class(name: str) -> type:
     """A shipped model by name, or a user's class as ``module:Class`` (looked up from this folder)."""
-    from bracketz.models import REGISTRY
+    from bracketz import models
     from bracketz.models.base import Model
 
-    if name in REGISTRY:
-        return _load(REGISTRY[name])
     if ":" not in name:
-        raise unknown("model", name, REGISTRY)
+        return models.find(name)
     module, _, attribute = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), attribute)):
         raise InputError(f"'{name}' does not name a class; write module:Class")
@@ -107,11 +100,9 @@ def load_problem(name: str, file: Path, components: int | None, settings: list[s
 
 def make_estimator(name: str, words: list[str]):
     """The estimator with its knobs from words such as ``--distributions 1000``."""
-    from bracketz.estimators import REGISTRY
+    from bracketz import estimators
 
-    if name not in REGISTRY:
-        raise unknown("estimator", name, REGISTRY)
-    cls = _load(REGISTRY[name])
+    cls: Any = estimators.find(name)
     hints = typing.get_type_hints(cls)
     fields = {f.name.replace("_", "-"): f.name for f in dataclasses.fields(cls)}
     knobs: dict[str, Any] = {}

@@ -1,5 +1,7 @@
 """One file an estimator; registration is one line here."""
 
+from bracketz.registry import load
+
 REGISTRY = {
     "bic": "bracketz.estimators.bic:BIC",
     "lw": "bracketz.estimators.likelihood_weighting:LikelihoodWeighting",
@@ -14,3 +16,8 @@ REGISTRY = {
     "cms": "bracketz.estimators.chib:CMS",
     "nested": "bracketz.estimators.nested:Nested",
 }
+
+
+def find(name: str) -> type:
+    """An estimator's class."""
+    return load("estimator", name, REGISTRY)

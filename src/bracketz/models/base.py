@@ -73,12 +73,13 @@ class Predictive(ABC):
 class Collapsed(ABC):
     """Some variables are integrated out of the state. Simulated data keep them.
 
-    In all models here these variables are independent of the state a priori.
+    Fixed hyperparameters leave these variables independent of the state a priori; hyperparameters in the state
+    (``models.inferred``) do not.
     """
 
     @abstractmethod
-    def sample_parameters(self, key, shape: Shape) -> Parameters:
-        """The integrated-out variables, from their prior."""
+    def sample_parameters(self, key, state: State, shape: Shape) -> Parameters:
+        """The integrated-out variables, from their prior given the state."""
 
     @abstractmethod
     def sample_data(self, key, state: State, parameters: Parameters) -> jax.Array:
@@ -90,7 +91,27 @@ class Collapsed(ABC):
 
     def simulate(self, key, state: State, shape: Shape) -> jax.Array:
         key_parameters, key_data = jax.random.split(key)
-        return self.sample_data(key_data, state, self.sample_parameters(key_parameters, shape))
+        return self.sample_data(key_data, state, self.sample_parameters(key_parameters, state, shape))
+
+
+class Conjugate(Collapsed):
+    """Hyperparameters may join the state (``models.inferred``): with the integrated-out variables instantiated, each
+    has a conjugate prior."""
+
+    #: The NamedTuple of what is integrated out; it has one field.
+    parameters: ClassVar[type]
+
+    @abstractmethod
+    def mean(self, state: State, parameters: Parameters) -> jax.Array:
+        """E[y | everything], (N, D)."""
+
+    @abstractmethod
+    def parameter_conditional(self, state: State, y, powers) -> Conditional:
+        """The integrated-out variables given the state, under powers."""
+
+    @abstractmethod
+    def latent_statistics(self, state: State, parameters: Parameters) -> dict[str, tuple]:
+        """By hyperparameter: the sufficient statistics its prior's ``given`` takes (see ``conjugate``)."""
 
 
 class RowLatents(ABC):
@@ -123,8 +144,8 @@ class Enumerable(ExactEvidence):
     finite: ClassVar[bool] = True
 
     @abstractmethod
-    def nodes(self, shape: Shape) -> tuple[State, float]:
-        """(states with a leading axis, log-weight w): p(y) = sum over states of f(x; 1) e^w.
+    def nodes(self, shape: Shape) -> tuple[State, Any]:
+        """(states with a leading axis, log-weight w of each or of all): p(y) = sum over states of f(x; 1) e^w.
 
         Refuses (``InputError``) when there would be too many.
         """
@@ -253,7 +274,7 @@ def log_evidence(model: Model, y, states: State, log_weight):
     """log of the sum over ``states`` (leading axis) of f(x; 1) times the weight; y may be a tracer."""
     ones = jnp.ones(y.shape[0])
     density = jax.lax.map(lambda state: model.log_annealed(state, y, ones), states, batch_size=4096)
-    return jax.nn.logsumexp(density) + log_weight
+    return jax.nn.logsumexp(density + log_weight)
 
 
 def row_log_constant(row, power, noise_variance):

@@ -26,10 +26,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bracketz.conditional import Gaussian
 from bracketz.errors import InputError, unknown
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
-    Collapsed,
+    Conjugate,
     Enumerable,
     Model,
     Predictive,
@@ -71,7 +72,7 @@ class Row(NamedTuple):
 
 
 @pytree_dataclass
-class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
+class BinaryAttributes(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring. ``attribute_probability`` is one value or K."""
 
     components: int = static(default=10)
@@ -138,22 +139,39 @@ class BinaryAttributes(Collapsed, Model, Predictive, RowLatents, ShippedInferenc
 
     # The integrated-out features.
 
-    def sample_parameters(self, key, shape):
+    def sample_parameters(self, key, state, shape):
         scale = jnp.sqrt(self.feature_variance)
         return Features(scale * jax.random.normal(key, (self.components, shape[1])))
 
     def sample_data(self, key, state, parameters):
-        mean = state.attributes @ parameters.features
+        mean = self.mean(state, parameters)
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
     def log_joint(self, state, parameters, y, powers):
-        mean = state.attributes @ parameters.features
+        mean = self.mean(state, parameters)
         rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
         return (
             self._log_prior(state.attributes)
             + normal_log_density(parameters.features, 0.0, self.feature_variance)
             + jnp.sum(powers * rows)
         )
+
+    # What conjugate hyperparameters need.
+
+    parameters = Features
+
+    def mean(self, state, parameters):
+        return state.attributes @ parameters.features
+
+    def parameter_conditional(self, state, y, powers):
+        return Gaussian(*self._precision(state.attributes, y, powers / self.noise_variance))
+
+    def latent_statistics(self, state, parameters):
+        on = jnp.sum(state.attributes, axis=0)
+        return {
+            "feature_variance": (parameters.features.size, jnp.sum(parameters.features**2)),
+            "attribute_probability": (on, state.attributes.shape[0] - on),
+        }
 
     # Capabilities.
 

@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.conditional import Categorical
+from bracketz.conditional import Categorical, Gaussian
 from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
-    Collapsed,
+    Conjugate,
     Enumerable,
     Model,
     Predictive,
@@ -79,7 +79,7 @@ class WithoutPoint(NamedTuple):
 
 
 @pytree_dataclass
-class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
+class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring. ``mixture`` defaults to uniform."""
 
     components: int = static(default=10)
@@ -132,23 +132,40 @@ class Clustering(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enu
 
     # Integrated-out centres.
 
-    def sample_parameters(self, key, shape):
+    def sample_parameters(self, key, state, shape):
         scale = jnp.sqrt(self.center_variance)
         return Centers(scale * jax.random.normal(key, (self.components, shape[1])))
 
     def sample_data(self, key, state, parameters):
-        mean = parameters.centers[state.assignments]
+        mean = self.mean(state, parameters)
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
     def log_joint(self, state, parameters, y, powers):
-        centers = parameters.centers
-        mean = centers[state.assignments]
+        mean = self.mean(state, parameters)
         rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
         return (
             jnp.sum(jnp.log(self.mixture)[state.assignments])
-            + normal_log_density(centers, 0.0, self.center_variance)
+            + normal_log_density(parameters.centers, 0.0, self.center_variance)
             + jnp.sum(powers * rows)
         )
+
+    # What conjugate hyperparameters need.
+
+    parameters = Centers
+
+    def mean(self, state, parameters):
+        return parameters.centers[state.assignments]
+
+    def parameter_conditional(self, state, y, powers):
+        stats = self._statistics(state.assignments, y, powers / self.noise_variance)
+        return Gaussian(jnp.diag(jnp.sqrt(stats.precision)), stats.weighted_sum)
+
+    def latent_statistics(self, state, parameters):
+        members = state.assignments[:, None] == jnp.arange(self.components)
+        return {
+            "center_variance": (parameters.centers.size, jnp.sum(parameters.centers**2)),
+            "mixture": (jnp.sum(members, axis=0),),
+        }
 
     # Capabilities.
 

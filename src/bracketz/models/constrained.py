@@ -108,7 +108,7 @@ class LowRankConstrained(Constrained):
 
     def sample_prior(self, key):
         key_left, key_right = jax.random.split(key)
-        left = self.model.sample_parameters(key_left, self.y.shape).left
+        left = self.model.sample_parameters(key_left, None, self.y.shape).left
         return Factors(left, self.model.sample_prior(key_right, self.y.shape).right)
 
     def _constant(self):

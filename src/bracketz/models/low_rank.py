@@ -20,9 +20,9 @@ import numpy as np
 
 from bracketz.conditional import Gaussian
 from bracketz.errors import InputError
-from bracketz.kernel import Kernel, Reversible, Visit
+from bracketz.kernel import Reversible, Visit
 from bracketz.models.base import (
-    Collapsed,
+    Conjugate,
     Enumerable,
     Model,
     Predictive,
@@ -71,7 +71,7 @@ def spectrum(right, y) -> Spectrum:
 
 
 @pytree_dataclass
-class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumerable):
+class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring."""
 
     components: int = static(default=5)
@@ -108,27 +108,43 @@ class LowRank(Collapsed, Model, Predictive, RowLatents, ShippedInference, Enumer
             + 0.5 * jnp.sum((c[:, None] * basis.projected) ** 2 / precision)
         )
 
-    def kernel(self, y, powers) -> Kernel:
+    def kernel(self, y, powers) -> "LowRankGibbs":
         return LowRankGibbs(self, y, powers / self.noise_variance)
 
     # The integrated-out left factor.
 
-    def sample_parameters(self, key, shape):
+    def sample_parameters(self, key, state, shape):
         scale = jnp.sqrt(self.left_variance)
         return Left(scale * jax.random.normal(key, (shape[0], self.components)))
 
     def sample_data(self, key, state, parameters):
-        mean = parameters.left @ state.right
+        mean = self.mean(state, parameters)
         return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
 
     def log_joint(self, state, parameters, y, powers):
-        mean = parameters.left @ state.right
+        mean = self.mean(state, parameters)
         rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
         return (
             normal_log_density(parameters.left, 0.0, self.left_variance)
             + normal_log_density(state.right, 0.0, self.right_variance)
             + jnp.sum(powers * rows)
         )
+
+    # What conjugate hyperparameters need.
+
+    parameters = Left
+
+    def mean(self, state, parameters):
+        return parameters.left @ state.right
+
+    def parameter_conditional(self, state, y, powers):
+        return self.kernel(y, powers).left_conditional(state.right)
+
+    def latent_statistics(self, state, parameters):
+        return {
+            "left_variance": (parameters.left.size, jnp.sum(parameters.left**2)),
+            "right_variance": (state.right.size, jnp.sum(state.right**2)),
+        }
 
     # Capabilities.
 

@@ -4,7 +4,6 @@ Everything is computed from the trials in the store. Errors are against the grou
 accepted truth there are none (NaN). The runs that make the truth get no error of their own.
 """
 
-import importlib
 import json
 import math
 
@@ -13,6 +12,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from bracketz.answer import Certificate, Combine
+from bracketz.estimators import find
 from bracketz.testbed.frames import Frames
 
 #: "Accurate": a root mean squared error below this many nats (paper, section "How much accuracy is required?").
@@ -27,10 +27,7 @@ DATA_SET = ["problem", "data_seed"]
 
 def combination(estimator: str) -> Combine:
     """How trials of an estimator become one value."""
-    from bracketz.estimators import REGISTRY
-
-    module, _, name = REGISTRY[estimator].partition(":")
-    return getattr(importlib.import_module(module), name).combine
+    return find(estimator).combine  # type: ignore[attr-defined]
 
 
 def truth(frames: Frames) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bracketz import estimators
 from bracketz.errors import InputError, unknown
 from bracketz.testbed.checked import LARGEST, Table, fitting, one_line, shown
 
@@ -189,11 +190,8 @@ def make_model(problem: Problem, where: str = "hyperparameters"):
 
 
 def _curve(table: Table, problems: tuple[Problem, ...]) -> Curve:
-    from bracketz.estimators import REGISTRY
-
     estimator = table.text("estimator")
-    if estimator not in REGISTRY:
-        raise unknown("estimator", estimator, REGISTRY)
+    estimators.find(estimator)
     label = _label(table, "label", estimator)
     all_labels = [p.label for p in problems]
     chosen = table.take("models", all_labels)
@@ -230,10 +228,7 @@ def _check_rungs(curve: Curve, problem: Problem, where: str) -> None:
 
 def make_estimator(name: str, knobs: dict[str, Any], rung: int, where: str = "estimator"):
     """The estimator with ``knobs`` set and the knob that makes the ladder at ``rung``."""
-    from bracketz.estimators import REGISTRY
-
-    module, _, attribute = REGISTRY[name].partition(":")
-    cls = getattr(__import__(module, fromlist=[attribute]), attribute)
+    cls: Any = estimators.find(name)
     hints = typing.get_type_hints(cls)
     fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
     values = {}

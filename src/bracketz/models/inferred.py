@@ -1,0 +1,333 @@
+"""The three models with their hyperparameters in the state.
+
+    eta ~ prior,   everything else as in the model with hyperparameters eta
+
+Variances have inverse-gamma priors, mixture probabilities a Dirichlet, each attribute probability a beta. The density is
+log p(eta) + the model's own at eta, so what is integrated out there stays integrated out. A sweep at powers b is
+
+    1. the model's own sweep at the present eta;
+    2. theta | state, y (what is integrated out is instantiated), then all of eta | theta, state, y; theta is forgotten.
+
+Given theta and the latents the hyperparameters are independent, each with its conjugate posterior (``conjugate``), so
+step 2 draws them as one block. With the latents fixed it is reversible: p(eta) p(theta | eta) p(eta' | theta) =
+p(theta) p(eta | theta) p(eta' | theta), symmetric in eta and eta'. So the exact reversal is step 2, then the model's
+reversed sweep. Cost: a sweep, one draw of theta, and one gamma variable a hyperparameter (two a probability).
+"""
+
+import dataclasses
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.conjugate import Beta, Dirichlet, InverseGamma
+from bracketz.errors import InputError
+from bracketz.kernel import Compose, Kernel, Reversible, Visit
+from bracketz.models.base import (
+    Collapsed,
+    Conjugate,
+    Enumerable,
+    Model,
+    Predictive,
+    require_components,
+    require_positive,
+)
+from bracketz.models.binary_attributes import BinaryAttributes
+from bracketz.models.clustering import Clustering
+from bracketz.models.low_rank import LowRank, LowRankState
+from bracketz.pytree import pytree_dataclass, static, unchecked
+
+
+class InferredState(NamedTuple):
+    latent: Any  # the state of the model with fixed hyperparameters
+    hyper: Any  # a NamedTuple, one field a hyperparameter, named as in that model
+
+
+class ClusteringHyper(NamedTuple):
+    center_variance: Any
+    noise_variance: Any
+    mixture: Any  # (K,)
+
+
+class LowRankHyper(NamedTuple):
+    left_variance: Any
+    right_variance: Any
+    noise_variance: Any
+
+
+class BinaryHyper(NamedTuple):
+    attribute_probability: Any  # (K,)
+    feature_variance: Any
+    noise_variance: Any
+
+
+class Inferred(Collapsed, Model, Predictive, Enumerable):
+    """What the three share. A subclass is a dataclass of the priors' parameters."""
+
+    fixed_model: ClassVar[type[Conjugate]]
+    components: int
+    finite = False
+
+    @property
+    @abstractmethod
+    def priors(self):
+        """The hyperparameters' NamedTuple, holding priors."""
+
+    def at(self, hyper) -> Any:
+        """The model with these hyperparameters fixed; they may be traced."""
+        return unchecked(self.fixed_model, components=self.components, **hyper._asdict())
+
+    def __post_init__(self):
+        require_components(self.components)
+        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]  # type: ignore[arg-type]
+        require_positive(**{name: getattr(self, name) for name in names})
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        key_hyper, key_latent = jax.random.split(key)
+        priors = self.priors
+        keys = jax.random.split(key_hyper, len(priors))
+        hyper = type(priors)(*(prior.sample(k) for prior, k in zip(priors, keys, strict=True)))
+        return InferredState(self.at(hyper).sample_prior(key_latent, shape), hyper)
+
+    def log_annealed(self, state, y, powers):
+        return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed(state.latent, y, powers)
+
+    def kernel(self, y, powers) -> Kernel:
+        return Compose((LatentSweep(self, y, powers), HyperUpdate(self, y, powers)))
+
+    # What is integrated out.
+
+    def sample_parameters(self, key, state, shape):
+        return self.at(state.hyper).sample_parameters(key, state.latent, shape)
+
+    def sample_data(self, key, state, parameters):
+        return self.at(state.hyper).sample_data(key, state.latent, parameters)
+
+    def log_joint(self, state, parameters, y, powers):
+        own = self.at(state.hyper)
+        return self._log_hyper(state.hyper) + own.log_joint(state.latent, parameters, y, powers)
+
+    # Capabilities.
+
+    def point_conditional(self, state, y, powers, i):
+        return self.at(state.hyper).point_conditional(state.latent, y, powers, i)
+
+    def replace_latent(self, state, i, latent):
+        return state._replace(latent=self.at(state.hyper).replace_latent(state.latent, i, latent))
+
+    def nodes(self, shape):
+        """The model's own nodes times a grid over the hyperparameters (see ``conjugate``)."""
+        priors = self.priors
+        if max(np.size(prior.gammas) for prior in priors) > 2:
+            raise InputError(
+                "quadrature over the hyperparameters takes at most 2 mixture components or 1 attribute,"
+                f" got {self.components} components"
+            )
+        grids = [prior.grid(*self._steps) for prior in priors]
+        index = np.indices([len(values) for values, _ in grids]).reshape(len(grids), -1)
+        hyper = type(priors)(*(values[i] for (values, _), i in zip(grids, index, strict=True)))
+        log_weight = sum(weights[i] for (_, weights), i in zip(grids, index, strict=True))
+        latent, scale = self._latent_nodes(shape)
+        count = jax.tree.leaves(latent)[0].shape[0]
+        hyper = jax.tree.map(lambda a: np.repeat(a, count, axis=0), hyper)
+        latent = jax.tree.map(lambda a: np.tile(a, (index.shape[1], *[1] * (a.ndim - 1))), latent)
+        log_weight = np.repeat(log_weight, count) + scale
+        return self._scaled(InferredState(latent, hyper), log_weight)
+
+    #: The step of the grids, where it is not their own default.
+    _steps: ClassVar[tuple] = ()
+
+    def _latent_nodes(self, shape):
+        plain = self.fixed_model(self.components)
+        return plain.nodes(shape)  # type: ignore[attr-defined]
+
+    def _scaled(self, state, log_weight):
+        return state, log_weight
+
+    def _log_hyper(self, hyper):
+        return sum(prior.log_density(value) for prior, value in zip(self.priors, hyper, strict=True))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LatentSweep(Kernel):
+    """The model's own sweep, at the hyperparameters of the state."""
+
+    model: Inferred
+    y: jax.Array
+    powers: jax.Array
+    backward: bool = False
+
+    def _kernel(self, state):
+        kernel = self.model.at(state.hyper).kernel(self.y, self.powers)
+        return kernel.reversed() if self.backward else kernel
+
+    def step(self, key, state):
+        return state._replace(latent=self._kernel(state).step(key, state.latent))
+
+    def reversed(self):
+        return dataclasses.replace(self, backward=not self.backward)
+
+    def visits(self, state, parameters):
+        def lifted(visit):
+            def put(value):
+                latent, new_parameters = visit.put(value)
+                return state._replace(latent=latent), new_parameters
+
+            return visit._replace(put=put)
+
+        return tuple(lifted(v) for v in self._kernel(state).visits(state.latent, parameters))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HyperUpdate(Reversible):
+    """theta | eta, then eta | theta, at fixed latents; see the module docstring."""
+
+    model: Inferred
+    y: jax.Array
+    powers: jax.Array
+
+    def parameter_conditional(self, state):
+        return self.model.at(state.hyper).parameter_conditional(state.latent, self.y, self.powers)
+
+    def posteriors(self, state, parameters):
+        """The hyperparameters' conditionals given everything else, in the order of their NamedTuple."""
+        own = self.model.at(state.hyper)
+        residual = jnp.sum((self.y - own.mean(state.latent, parameters)) ** 2, axis=1)
+        statistics = own.latent_statistics(state.latent, parameters) | {
+            "noise_variance": (self.y.shape[1] * jnp.sum(self.powers), jnp.sum(self.powers * residual))
+        }
+        priors = self.model.priors
+        return type(priors)(*(prior.given(*statistics[n]) for n, prior in priors._asdict().items()))
+
+    def step(self, key, state):
+        key_parameters, key_hyper = jax.random.split(key)
+        value = self.parameter_conditional(state).sample(key_parameters)
+        posteriors = self.posteriors(state, self.model.fixed_model.parameters(value))
+        shapes = [posterior.gammas for posterior in posteriors]
+        noise = jax.random.gamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
+        ends = np.cumsum([0] + [np.size(s) for s in shapes])
+        parts = [
+            noise[a:b].reshape(jnp.shape(s)) for a, b, s in zip(ends[:-1], ends[1:], shapes, strict=True)
+        ]
+        hyper = (posterior.from_noise(part) for posterior, part in zip(posteriors, parts, strict=True))
+        return state._replace(hyper=type(posteriors)(*hyper))
+
+    def visits(self, state, parameters):
+        kind = self.model.fixed_model.parameters
+        (value,) = parameters
+        (field,) = kind._fields
+        theta = Visit(
+            f"{field}, instantiated",
+            lambda: self.parameter_conditional(state),
+            value,
+            lambda new: (state, kind(new)),
+        )
+
+        def visit(name):
+            return Visit(
+                name.replace("_", " "),
+                lambda: getattr(self.posteriors(state, parameters), name),
+                getattr(state.hyper, name),
+                lambda new: (state._replace(hyper=state.hyper._replace(**{name: new})), parameters),
+            )
+
+        return (theta, *(visit(name) for name in state.hyper._fields))
+
+
+@pytree_dataclass
+class InferredClustering(Inferred):
+    """Clustering with unknown variances and mixture probabilities."""
+
+    components: int = static(default=10)
+    center_shape: float = 1.0
+    center_scale: float = 1.0
+    noise_shape: float = 1.0
+    noise_scale: float = 1.0
+    mixture_concentration: float = 1.0
+
+    fixed_model = Clustering
+
+    @property
+    def priors(self):
+        return ClusteringHyper(
+            InverseGamma(self.center_shape, self.center_scale),
+            InverseGamma(self.noise_shape, self.noise_scale),
+            Dirichlet(jnp.full(self.components, self.mixture_concentration)),
+        )
+
+    def tiny(self):
+        return InferredClustering(2, 3.1, 2.3, 3.7, 1.9, 1.6), (3, 2)
+
+
+@pytree_dataclass
+class InferredLowRank(Inferred):
+    """Low rank with unknown variances. Only the product of the factors' variances is seen by the data; the priors
+    settle the rest."""
+
+    components: int = static(default=5)
+    left_shape: float = 1.0
+    left_scale: float = 1.0
+    right_shape: float = 1.0
+    right_scale: float = 1.0
+    noise_shape: float = 1.0
+    noise_scale: float = 1.0
+
+    fixed_model = LowRank
+
+    @property
+    def priors(self):
+        return LowRankHyper(
+            InverseGamma(self.left_shape, self.left_scale),
+            InverseGamma(self.right_shape, self.right_scale),
+            InverseGamma(self.noise_shape, self.noise_scale),
+        )
+
+    def tiny(self):
+        return InferredLowRank(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
+
+    _steps = (0.5,)
+
+    def _latent_nodes(self, shape):
+        """V in units of its standard deviation, for K = 1 and one column."""
+        if self.components != 1 or shape[1] != 1:
+            raise InputError(
+                f"quadrature needs 1 component and 1 column, got {self.components} and {shape[1]}"
+            )
+        axis = np.linspace(-8.5, 8.5, 69)
+        return LowRankState(axis.reshape(-1, 1, 1)), float(np.log(axis[1] - axis[0]))
+
+    def _scaled(self, state, log_weight):
+        scale = np.sqrt(state.hyper.right_variance)
+        right = state.latent.right * scale[:, None, None]
+        return state._replace(latent=LowRankState(right)), log_weight + np.log(scale)
+
+
+@pytree_dataclass
+class InferredBinaryAttributes(Inferred):
+    """Binary attributes with unknown variances and attribute probabilities."""
+
+    components: int = static(default=10)
+    attribute_on: float = 1.0
+    attribute_off: float = 1.0
+    feature_shape: float = 1.0
+    feature_scale: float = 1.0
+    noise_shape: float = 1.0
+    noise_scale: float = 1.0
+
+    fixed_model = BinaryAttributes
+
+    @property
+    def priors(self):
+        each = jnp.ones(self.components)
+        return BinaryHyper(
+            Beta(self.attribute_on * each, self.attribute_off * each),
+            InverseGamma(self.feature_shape, self.feature_scale),
+            InverseGamma(self.noise_shape, self.noise_scale),
+        )
+
+    def tiny(self):
+        return InferredBinaryAttributes(1, 1.4, 2.2, 3.3, 2.6, 3.9, 1.8), (3, 2)
