@@ -18,6 +18,7 @@ from bracketz._version import __version__
 if TYPE_CHECKING:
     from bracketz.answer import Certificate, Combine, Estimate, Side
     from bracketz.bidirectional import Sandwich, sandwich
+    from bracketz.comparison import Comparison, compare
     from bracketz.errors import InputError
     from bracketz.estimators.ais import AIS
     from bracketz.estimators.base import Estimator, estimate
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from bracketz.models.binary_attributes import BinaryAttributes
     from bracketz.models.clustering import Clustering
     from bracketz.models.held_out import HeldOut
+    from bracketz.models.incomplete import Incomplete
+    from bracketz.models.inferred import InferredBinaryAttributes, InferredClustering, InferredLowRank
     from bracketz.models.low_rank import LowRank
     from bracketz.pytree import pytree_dataclass, static
     from bracketz.session import Checkpoint, Session
@@ -52,11 +55,14 @@ _HOMES = {
     "bracketz.estimators.shme": ("SHME",),
     "bracketz.estimators.smc": ("SMC",),
     "bracketz.estimators.variational_bayes": ("SymmetricVariationalBayes", "VariationalBayes"),
+    "bracketz.comparison": ("Comparison", "compare"),
     "bracketz.errors": ("InputError",),
     "bracketz.models.base": ("Model",),
     "bracketz.models.binary_attributes": ("BinaryAttributes",),
     "bracketz.models.clustering": ("Clustering",),
     "bracketz.models.held_out": ("HeldOut",),
+    "bracketz.models.incomplete": ("Incomplete",),
+    "bracketz.models.inferred": ("InferredBinaryAttributes", "InferredClustering", "InferredLowRank"),
     "bracketz.models.low_rank": ("LowRank",),
     "bracketz.pytree": ("pytree_dataclass", "static"),
     "bracketz.bidirectional": ("Sandwich", "sandwich"),

@@ -1,4 +1,4 @@
-"""Pictures of sandwiches (Matplotlib)."""
+"""Pictures of sandwiches and comparisons (Matplotlib)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from bracketz.bidirectional import Sandwich
+from bracketz.comparison import Comparison
 from bracketz.errors import InputError
 
 LOWER, UPPER, TRUTH = "#0072B2", "#D55E00", "#333333"  # distinct to the colour-blind and in grey
@@ -13,11 +14,7 @@ LOWER, UPPER, TRUTH = "#0072B2", "#D55E00", "#333333"  # distinct to the colour-
 
 def closing_bounds(answers: Sequence[Sandwich], path: str | Path) -> None:
     """Both bounds against effort, one panel a sandwich: single chains as dots, the combined value as a line."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = _pyplot()
     figure, axes = plt.subplots(1, len(answers), figsize=(4.4 * len(answers), 3.6), squeeze=False)
     for axis, answer in zip(axes[0], answers, strict=True):
         efforts = np.array([rung.effort for rung in answer.rungs])
@@ -46,10 +43,71 @@ def closing_bounds(answers: Sequence[Sandwich], path: str | Path) -> None:
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(frameon=False, fontsize=8, loc="upper right")
     axes[0][0].set_ylabel("log p(y)  [nats]")
+    _save(figure, path)
+
+
+#: Colour and marker of a model, the same in every picture; readable in grey by the marker.
+MODELS = {"clustering": ("#0072B2", "o"), "low-rank": ("#D55E00", "s"), "binary-attributes": ("#009E73", "^")}
+OTHERS = (("#CC79A7", "D"), ("#333333", "v"), ("#E69F00", "P"))
+
+
+def evidences(answer: Comparison, path: str | Path) -> None:
+    """Lower bounds against the number of components, one line a model; a bar upwards is the margin found by simulation."""
+    plt = _pyplot()
+    names = list(dict.fromkeys(c.model for c in answer.candidates))
+    others = iter(OTHERS * len(names))
+    figure, axis = plt.subplots(figsize=(6.4, 4.2))
+    for name in names:
+        colour, marker = MODELS.get(name) or next(others)
+        own = sorted((c for c in answer.candidates if c.model == name), key=lambda c: c.components or 0)
+        x, y = [c.components or 0 for c in own], [c.lower for c in own]
+        axis.plot(x, y, marker=marker, color=colour, lw=1.6, ms=6, label=name)
+        margins = [c.margin for c in own]
+        if None not in margins:
+            axis.errorbar(
+                x,
+                y,
+                yerr=[np.zeros(len(x)), margins],
+                fmt="none",
+                ecolor=colour,
+                elinewidth=1,
+                capsize=4,
+                alpha=0.7,
+            )
+    best = answer.best
+    axis.annotate(
+        "best",
+        (best.components or 0, best.lower),
+        xytext=(0, -16),
+        textcoords="offset points",
+        ha="center",
+        fontsize=9,
+    )
+    axis.set_xticks(sorted({c.components for c in answer.candidates if c.components is not None}))
+    axis.set_xlabel("components")
+    axis.set_ylabel("log p(y), lower bound  [nats]")
+    whiskers = "; whiskers: margin found by simulation" if answer.decided is not None else ""
+    axis.set_title(f"evidence of {len(answer.candidates)} models{whiskers}", fontsize=11)
+    axis.margins(0.08)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False, fontsize=9)
+    _save(figure, path)
+
+
+def _pyplot():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _save(figure, path) -> None:
     figure.tight_layout()
     try:
         figure.savefig(path, dpi=160)
     except (ValueError, OSError) as error:
         raise InputError(f"cannot save the picture {path}: {error}") from None
     finally:
-        plt.close(figure)
+        _pyplot().close(figure)

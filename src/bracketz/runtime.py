@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import jax
+import jaxlib
 
 
 @contextmanager
@@ -23,6 +24,21 @@ def _jax_has_started() -> bool:
 
     return getattr(xla_bridge, "backends_are_initialized", lambda: True)()
 
+
+def _avoid_wrong_fusions() -> None:
+    """Keep XLA's CPU compiler from handing reductions to YNNPACK, unless JAX has started or the user chose.
+
+    jaxlib 0.10.2 and later do so by default, and in some float64 fusions of several thousand entries the logarithms
+    come out as 0: a density without its normalising constants (tests/test_runtime.py has one). An empty list of
+    fusion types turns it off; jaxlib before 0.10.1 does not know the option.
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    knows = tuple(int(part) for part in jaxlib.__version__.split(".")[:3] if part.isdigit()) >= (0, 10, 1)
+    if knows and "ynn_fusion_type" not in flags and not _jax_has_started():
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_experimental_ynn_fusion_type=".strip()
+
+
+_avoid_wrong_fusions()
 
 #: Threads in XLA's CPU pool: NPROC if set when JAX started, else one a core.
 _pool = _cores()

@@ -140,8 +140,11 @@ def _rebuilt(template, named: dict):
     return type(template)(*parts)
 
 
-def load(path: str | Path, model: Model | None = None) -> Data:
-    """Read a ``sim.npz``, ``.npy`` or ``.csv``. ``model`` is needed to rebuild the exact sample."""
+def load(path: str | Path, model: Model | None = None, *, missing: bool = False) -> Data:
+    """Read a ``sim.npz``, ``.npy`` or ``.csv``. ``model`` is needed to rebuild the exact sample.
+
+    With ``missing``, entries of observed data may be NaN (or, in a .csv, empty, NA or ?).
+    """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"no file {path}")
@@ -153,9 +156,9 @@ def load(path: str | Path, model: Model | None = None) -> Data:
             array = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError):
             raise InputError(f"{path} is not a NumPy .npy file of numbers") from None
-        return Data(_checked_array(array, str(path)))
+        return Data(_checked_array(array, str(path), missing=missing))
     if suffix == ".csv":
-        return Data(_checked_array(_read_csv(path), str(path)))
+        return Data(_checked_array(_read_csv(path, missing), str(path), missing=missing))
     raise InputError(f"{path} must end in .npz (from bracketz simulate), .npy or .csv")
 
 
@@ -216,7 +219,12 @@ def _templates(model: Model, shape):
     return exact, parameters
 
 
-def _read_csv(path: Path) -> np.ndarray:
+#: Cells of a .csv that mean "not observed".
+UNSEEN = ("", "NA", "?")
+IGNORE = "; fill it in, or use bracketz compare --missing ignore"
+
+
+def _read_csv(path: Path, missing: bool) -> np.ndarray:
     """Numbers, one row a line, with an optional header line."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -228,13 +236,17 @@ def _read_csv(path: Path) -> np.ndarray:
     if not rows:
         raise InputError(f"{path} has no rows of numbers")
     width = len(rows[0])
+    unseen = UNSEEN if missing else ()
     for number, row in enumerate(rows, start=1):
         if len(row) != width:
             raise InputError(f"row {number} of {path} has {len(row)} values and the first has {width}")
         for cell in row:
-            if not _is_number(cell):
-                raise InputError(f"row {number} of {path} holds '{cell.strip()}', which is not a number")
-    return np.array([[float(cell) for cell in row] for row in rows])
+            if not _is_number(cell) and cell.strip() not in unseen:
+                way_out = IGNORE if cell.strip() in UNSEEN else ""
+                raise InputError(
+                    f"row {number} of {path} holds '{cell.strip()}', which is not a number{way_out}"
+                )
+    return np.array([[float(cell) if _is_number(cell) else np.nan for cell in row] for row in rows])
 
 
 def _is_number(cell: str) -> bool:
@@ -245,7 +257,7 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def _checked_array(array: np.ndarray, what: str, ndim: int = 2) -> np.ndarray:
+def _checked_array(array: np.ndarray, what: str, ndim: int = 2, missing: bool = False) -> np.ndarray:
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must hold real numbers, got type {array.dtype}")
     if ndim == 2 and array.ndim == 1:
@@ -253,12 +265,15 @@ def _checked_array(array: np.ndarray, what: str, ndim: int = 2) -> np.ndarray:
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{what} must be a non-empty table of N rows and D columns, got shape {array.shape}")
     array = array.astype(float)
-    if not np.all(np.isfinite(array)):
-        where = np.argwhere(~np.isfinite(array))[0]
+    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    if bad.any():
+        where = np.argwhere(bad)[0]
         value = array[tuple(where)]
         raise InputError(
             f"{what} holds {value} at row {where[0] + 1}"
             + (f", column {where[1] + 1}" if ndim == 2 else "")
-            + "; remove or fill in such values first"
+            + (IGNORE if np.isnan(value) and ndim == 2 else "; remove or fill in such values first")
         )
+    if np.isnan(array).all():
+        raise InputError(f"{what} holds no observed value")
     return array

@@ -8,6 +8,7 @@ import typer
 
 from bracketz.cli import experiment
 from bracketz.cli.check import check
+from bracketz.cli.compare import compare
 from bracketz.cli.options import (
     CheckpointFile,
     Columns,
@@ -154,7 +155,7 @@ def estimate(
         raise InputError(refusal)
     what = {"command": "estimate", "estimator": estimator, "trials": trials, "seed": seed}
     session = build.make_session(
-        what | chosen_estimator.settings(chosen), chosen, loaded,
+        what | chosen_estimator.settings(chosen) | build.identity(chosen), loaded.y,
         quiet=json, max_seconds=None, checkpoint=checkpoint, resume=resume,
     )  # fmt: skip
     answer = run_estimate(chosen, loaded, chosen_estimator, trials=trials, seed=seed, session=session)
@@ -221,7 +222,7 @@ def sandwich(
         "schedule": schedule, "sweeps": sweeps, "particles": particles, "first": first, "max_effort": max_effort,
     }  # fmt: skip
     session = build.make_session(
-        knobs | {"command": "sandwich"}, chosen, loaded,
+        knobs | {"command": "sandwich"} | build.identity(chosen), loaded.y,
         quiet=json, max_seconds=max_seconds, checkpoint=checkpoint, resume=resume,
     )  # fmt: skip
     answer = run_sandwich(chosen, loaded, session=session, **knobs)  # type: ignore[arg-type]
@@ -260,9 +261,7 @@ def demo(
     for name in REGISTRY:
         chosen = build.make_model(name, None, [])
         data = simulation.simulate(chosen, seed=seed)
-        session = build.make_session(
-            {}, chosen, data, quiet=json, max_seconds=None, checkpoint=None, resume=False
-        )
+        session = build.make_session({}, data.y, quiet=json, max_seconds=None, checkpoint=None, resume=False)
         session.progress.note(f"{name}: 50 x 25, {chosen.components} components")
         answers.append(run_sandwich(chosen, data, gap=1.0, seed=seed, session=session))
     closing_bounds(answers, picture)
@@ -275,6 +274,7 @@ def demo(
     raise typer.Exit(0 if all(answer.converged for answer in answers) else 1)
 
 
+app.command()(compare)
 app.command()(check)
 app.add_typer(experiment.app)
 app.command()(experiment.reproduce)

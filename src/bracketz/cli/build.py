@@ -122,20 +122,28 @@ def make_estimator(name: str, words: list[str]):
     return cls(**knobs)
 
 
+def identity(model) -> dict:
+    """What a checkpoint says of a model."""
+    from bracketz.simulation import hyperparameters, model_label
+
+    return {"model": model_label(model), "hyperparameters": hyperparameters(model)}
+
+
 def make_session(
     what: dict,
-    model,
-    data,
+    y,
     *,
     quiet: bool,
     max_seconds: float | None,
     checkpoint: Path | None,
     resume: bool,
 ):
-    """A session with a Rich bar on standard error, and the checkpoint if one was named."""
+    """A session with a Rich bar on standard error, and the checkpoint if one was named.
+
+    ``what`` and the data ``y`` determine the run's result.
+    """
     from bracketz.cli.progress import Bar
     from bracketz.session import Checkpoint, Session
-    from bracketz.simulation import hyperparameters, model_label
 
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE")
@@ -144,9 +152,7 @@ def make_session(
         if not checkpoint.parent.is_dir():
             raise InputError(f"the folder {checkpoint.parent} does not exist; make it first")
         identity = what | {
-            "model": model_label(model),
-            "hyperparameters": hyperparameters(model),
-            "data": hashlib.sha256(data.y.tobytes()).hexdigest(),
+            "data": hashlib.sha256(y.tobytes()).hexdigest(),
             "version": _version.__version__,
         }
         every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))

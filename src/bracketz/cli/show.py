@@ -13,6 +13,7 @@ from bracketz.bidirectional import Sandwich
 
 if TYPE_CHECKING:
     from bracketz.check import Report
+    from bracketz.comparison import Comparison
 
 BOUND = {"lower": "stochastic lower bound", "upper": "stochastic upper bound", "none": "no bound"}
 
@@ -105,6 +106,66 @@ def print_demo(answers: list[Sandwich], picture: str) -> None:
     console.print(table)
     compiling = sum(a.seconds.compile for a in answers)
     console.print(f"and {compiling:.0f} s to compile; both bounds closing: {picture}", highlight=False)
+
+
+def print_comparison(answer: "Comparison", standardized: bool) -> None:
+    from bracketz.comparison import strength
+
+    validated = answer.decided is not None
+    columns = [
+        "model",
+        "K",
+        "log p(y) >=",
+        "±",
+        "distr.",
+        *(["off by"] if validated else []),
+        "behind",
+        "prob.",
+        "evidence against",
+    ]
+    table = Table(
+        *columns, box=box.SIMPLE, padding=(0, 1, 0, 0),
+        title="evidence of each model: stochastic lower bounds, hyperparameters inferred", title_justify="left",
+    )  # fmt: skip
+    for c, probability in zip(answer.candidates, answer.probabilities, strict=True):
+        behind = answer.best.lower - c.lower
+        margin = [f"{c.margin:.1f}" if c.margin is not None else ""] if validated else []
+        table.add_row(
+            c.model,
+            "" if c.components is None else str(c.components),
+            f"{c.lower:.1f}",
+            f"{c.standard_error:.1f}",
+            f"{c.distributions:,}" + ("" if c.settled else " +"),
+            *margin,
+            f"{behind:.1f}",
+            f"{probability:.3f}",
+            "" if c is answer.best else strength(behind),
+        )
+    console = Console(width=max(100, Console().width))
+    console.print(table)
+
+    def say(text):
+        console.print(text, highlight=False)
+
+    if any(not c.settled for c in answer.candidates):
+        say("+ still rising when it stopped at --max-effort.")
+    if standardized:
+        say(
+            f"The columns were standardised; {answer.log_jacobian:+.1f} nats (the Jacobian) are put back, so these are bounds"
+            " for the data as given."
+        )
+    if answer.missing:
+        say(f"{answer.missing} missing entries were treated as unobserved.")
+    say(
+        "prob.: equal prior odds, with lower bounds in place of evidences. Words after Kass and Raftery (1995)."
+    )
+    if validated:
+        say(
+            "off by: how far apart both bounds were, with the same settings, on data simulated from the fitted model; a"
+            " heuristic margin for the real data."
+        )
+    say(answer.verdict[0].upper() + answer.verdict[1:])
+    say(f"{answer.seconds.run:.0f} s, and {answer.seconds.compile:.0f} s to compile")
 
 
 def print_check(answer: "Report", folder) -> None:

@@ -100,6 +100,21 @@ class Conjugate(Collapsed):
 
     #: The NamedTuple of what is integrated out; it has one field.
     parameters: ClassVar[type]
+    #: Given the latents, each column of y (or each row) is a regression of its own on K coefficients.
+    by_rows: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def coefficient_variance(self):
+        """Prior variance of a coefficient."""
+
+    @abstractmethod
+    def design(self, state: State) -> jax.Array:
+        """What the coefficients multiply, (N, K), or (D, K) where ``by_rows``."""
+
+    def coefficients(self, value) -> Parameters:
+        """Parameters from coefficients, one regression a row of ``value``."""
+        return self.parameters(value if self.by_rows else value.T)
 
     @abstractmethod
     def mean(self, state: State, parameters: Parameters) -> jax.Array:

@@ -160,6 +160,13 @@ class BinaryAttributes(Conjugate, Model, Predictive, RowLatents, ShippedInferenc
 
     parameters = Features
 
+    @property
+    def coefficient_variance(self):
+        return self.feature_variance
+
+    def design(self, state):
+        return state.attributes
+
     def mean(self, state, parameters):
         return state.attributes @ parameters.features
 

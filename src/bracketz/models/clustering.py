@@ -153,6 +153,13 @@ class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enu
 
     parameters = Centers
 
+    @property
+    def coefficient_variance(self):
+        return self.center_variance
+
+    def design(self, state):
+        return 1.0 * (state.assignments[:, None] == jnp.arange(self.components))
+
     def mean(self, state, parameters):
         return parameters.centers[state.assignments]
 
@@ -161,10 +168,9 @@ class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enu
         return Gaussian(jnp.diag(jnp.sqrt(stats.precision)), stats.weighted_sum)
 
     def latent_statistics(self, state, parameters):
-        members = state.assignments[:, None] == jnp.arange(self.components)
         return {
             "center_variance": (parameters.centers.size, jnp.sum(parameters.centers**2)),
-            "mixture": (jnp.sum(members, axis=0),),
+            "mixture": (jnp.sum(self.design(state), axis=0),),
         }
 
     # Capabilities.

@@ -190,15 +190,28 @@ class HyperUpdate(Reversible):
     y: jax.Array
     powers: jax.Array
 
+    @property
+    def weights(self):
+        """How often an entry of y counts, (N, D)."""
+        return jnp.broadcast_to(self.powers[:, None], self.y.shape)
+
     def parameter_conditional(self, state):
         return self.model.at(state.hyper).parameter_conditional(state.latent, self.y, self.powers)
+
+    def wrap(self, own, value):
+        """A draw of ``parameter_conditional`` as parameters."""
+        return own.parameters(value)
+
+    def unwrap(self, own, parameters):
+        (value,) = parameters
+        return value
 
     def posteriors(self, state, parameters):
         """The hyperparameters' conditionals given everything else, in the order of their NamedTuple."""
         own = self.model.at(state.hyper)
-        residual = jnp.sum((self.y - own.mean(state.latent, parameters)) ** 2, axis=1)
+        squares = jnp.sum(self.weights * (self.y - own.mean(state.latent, parameters)) ** 2)
         statistics = own.latent_statistics(state.latent, parameters) | {
-            "noise_variance": (self.y.shape[1] * jnp.sum(self.powers), jnp.sum(self.powers * residual))
+            "noise_variance": (jnp.sum(self.weights), squares)
         }
         priors = self.model.priors
         return type(priors)(*(prior.given(*statistics[n]) for n, prior in priors._asdict().items()))
@@ -206,7 +219,7 @@ class HyperUpdate(Reversible):
     def step(self, key, state):
         key_parameters, key_hyper = jax.random.split(key)
         value = self.parameter_conditional(state).sample(key_parameters)
-        posteriors = self.posteriors(state, self.model.fixed_model.parameters(value))
+        posteriors = self.posteriors(state, self.wrap(self.model.at(state.hyper), value))
         shapes = [posterior.gammas for posterior in posteriors]
         noise = jax.random.gamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
         ends = np.cumsum([0] + [np.size(s) for s in shapes])
@@ -217,14 +230,13 @@ class HyperUpdate(Reversible):
         return state._replace(hyper=type(posteriors)(*hyper))
 
     def visits(self, state, parameters):
-        kind = self.model.fixed_model.parameters
-        (value,) = parameters
-        (field,) = kind._fields
+        own = self.model.at(state.hyper)
+        (field,) = own.parameters._fields
         theta = Visit(
             f"{field}, instantiated",
             lambda: self.parameter_conditional(state),
-            value,
-            lambda new: (state, kind(new)),
+            self.unwrap(own, parameters),
+            lambda new: (state, self.wrap(own, new)),
         )
 
         def visit(name):
@@ -289,7 +301,7 @@ class InferredLowRank(Inferred):
     def tiny(self):
         return InferredLowRank(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
 
-    _steps = (0.5,)
+    _steps = (0.4,)
 
     def _latent_nodes(self, shape):
         """V in units of its standard deviation, for K = 1 and one column."""

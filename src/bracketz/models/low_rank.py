@@ -133,6 +133,14 @@ class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumer
     # What conjugate hyperparameters need.
 
     parameters = Left
+    by_rows = True
+
+    @property
+    def coefficient_variance(self):
+        return self.left_variance
+
+    def design(self, state):
+        return state.right.T
 
     def mean(self, state, parameters):
         return parameters.left @ state.right

@@ -1,0 +1,123 @@
+"""``bracketz compare``: model comparison on observed data."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bracketz.cli.options import CheckpointFile, Json, Resume, Seed, Settings
+from bracketz.errors import InputError, unknown
+
+
+def compare(
+    data: Annotated[Path, typer.Option(help="Observed data: .csv or .npy, N rows and D columns.")],
+    models: Annotated[
+        str, typer.Option(help="Names with commas between; your own module:Class too.")
+    ] = "clustering,low-rank,binary-attributes",
+    components: Annotated[
+        str | None, typer.Option(help="Numbers of components to try, such as 2,3,5,8  [default: the models']")
+    ] = None,
+    settings: Settings = None,
+    standardize: Annotated[
+        bool,
+        typer.Option(
+            "--standardize", help="Columns to mean 0, variance 1; bounds stay those of the data as given."
+        ),
+    ] = False,
+    missing: Annotated[
+        str, typer.Option(help="Missing entries: refuse, or ignore (treated as unobserved, exactly).")
+    ] = "refuse",
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Simulate from each fitted model and measure the error there.")
+    ] = False,
+    simulations: Annotated[int, typer.Option(help="Data sets simulated from each model by --validate.")] = 2,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="A bound has settled when doubling the distributions raises it by less (nats)."),
+    ] = 0.5,
+    chains: Annotated[int, typer.Option(help="AIS chains.")] = 20,
+    first: Annotated[int, typer.Option(help="Distributions to begin with.")] = 128,
+    max_effort: Annotated[int, typer.Option(help="Distributions at the most.")] = 32_768,
+    plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
+    checkpoint: CheckpointFile = None,
+    resume: Resume = False,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Which model do the data support? Evidence of each, hyperparameters inferred.
+
+    Real data allow lower bounds only; --validate estimates how far they are from the truth.
+    Exit code 1: validated, and not decided.
+
+    [dim]bracketz compare --data iris.csv --components 2,3,5 --standardize --validate --plot iris.png[/dim]
+    """
+    from bracketz import simulation
+    from bracketz.cli import build, show
+    from bracketz.comparison import compare as run_compare
+    from bracketz.comparison import standardized
+
+    if plot is not None:
+        simulation.refuse_existing(plot, force)
+    if missing not in MISSING:
+        raise unknown("--missing", missing, MISSING)
+    if validate and simulations < 1:
+        raise InputError(f"--simulations must be at least 1, got {simulations}")
+    counts = _counts(components)
+    chosen = _models(models.split(","), counts, settings or [])
+    loaded = simulation.load(data, missing=missing == "ignore")
+    y, log_jacobian = standardized(loaded.y) if standardize else (loaded.y, 0.0)
+    knobs = {
+        "tolerance": tolerance, "chains": chains, "first": first, "max_effort": max_effort,
+        "validate": simulations if validate else 0, "seed": seed, "log_jacobian": log_jacobian,
+    }  # fmt: skip
+    identity = knobs | {
+        "command": "compare",
+        "models": [build.identity(m) for m in chosen],
+    }
+    session = build.make_session(
+        identity, y, quiet=json, max_seconds=None, checkpoint=checkpoint, resume=resume
+    )
+    answer = run_compare(y, chosen, session=session, **knobs)  # type: ignore[arg-type]
+    if plot is not None:
+        from bracketz.figures import evidences
+
+        evidences(answer, plot)
+    if json:
+        show.print_json(answer.to_json())
+    else:
+        show.print_comparison(answer, standardize)
+    raise typer.Exit(1 if answer.decided is False else 0)
+
+
+MISSING = ("refuse", "ignore")
+
+
+def _counts(text: str | None) -> list[int | None]:
+    if text is None:
+        return [None]
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--components must be whole numbers with commas between, got '{text}'") from None
+    return list(dict.fromkeys(counts))
+
+
+def _models(names: list[str], counts: list[int | None], settings: list[str]) -> list:
+    """Every model with every number of components; a setting goes to the models that have it."""
+    from bracketz.cli import build
+    from bracketz.models import INFERRED
+
+    names = [name.strip() for name in names]
+    names = [f"inferred-{n}" if f"inferred-{n}" in INFERRED else n for n in dict.fromkeys(names)]
+    fields = {n: {f.name for f in dataclasses.fields(build.model_class(n))} for n in names}
+    for setting in settings:
+        key = setting.partition("=")[0]
+        if not any(key in f for f in fields.values()):
+            raise unknown("hyperparameter's prior", key, set().union(*fields.values()) - {"components"})
+    return [
+        build.make_model(n, k, [s for s in settings if s.partition("=")[0] in fields[n]])
+        for n in names
+        for k in (counts if "components" in fields[n] else [None])
+    ]
