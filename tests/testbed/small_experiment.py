@@ -47,6 +47,19 @@ estimator = "nested"
 models = ["clustering"]
 ladder = [1, 3]
 """
+#: The same with two models fitted to each of its three data sets.
+CROSSED = (
+    SMALL
+    + """
+[cross]
+distributions = 20
+trials = 3
+fits = [
+    { model = "inferred-clustering", hyperparameters = { components = 2 } },
+    { model = "inferred-low-rank", label = "inferred rank", hyperparameters = { components = 1, noise_shape = 2.0 } },
+]
+"""
+)
 
 
 def values(path) -> list[tuple]:

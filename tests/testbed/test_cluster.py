@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from small_experiment import SMALL, values
+from small_experiment import CROSSED, SMALL, values
 
 from bracketz.testbed.cluster import cluster, on
 from bracketz.testbed.runner import Nobody, run
@@ -85,8 +85,10 @@ def test_with_a_worker_killed_the_values_are_the_same_bits(dask, small_store, tm
     assert values(path) == values(small_store)
 
 
-def test_workers_started_here_and_the_command_line(small_store, tmp_path):
-    (tmp_path / "spec.toml").write_text(SMALL)
+def test_workers_started_here_and_the_command_line(tmp_path):
+    (tmp_path / "spec.toml").write_text(CROSSED)
+    with Store.open(tmp_path / "here.db", create=True) as store:
+        assert run(parse(CROSSED), store).complete
     command = [
         sys.executable,
         "-m",
@@ -101,7 +103,7 @@ def test_workers_started_here_and_the_command_line(small_store, tmp_path):
     done = subprocess.run([*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True)
     answer = json.loads(done.stdout)
     assert done.returncode == 0 and answer["done"] == answer["tasks"] == answer["ran"]
-    assert values(tmp_path / "r.db") == values(small_store)
+    assert values(tmp_path / "r.db") == values(tmp_path / "here.db")
 
 
 def test_no_scheduler_is_one_sentence():

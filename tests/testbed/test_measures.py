@@ -28,7 +28,8 @@ def made_up(rows, details=(), agree=1.0) -> Frames:
         tasks.append(
             entry
             | {"knob": knob, "trials": len(values), "status": "done", "side": sides.get(estimator, "none")}
-            | {"seconds": seconds, "content": json.dumps({"settings": {knob: rung}})}
+            | {"seconds": seconds, "model": curve if role == "cross" else problem}
+            | {"content": json.dumps({"settings": {knob: rung}, "made_by": {"model": problem}})}
         )
         trials += [entry | {"trial": i, "log_ml": float(v)} for i, v in enumerate(values)]
         extra += [entry | {"trial": 0, "name": n, "value": v} for p, c, r, n, v in details if (p, c, r) == (problem, curve, rung)]  # fmt: skip
@@ -142,6 +143,11 @@ STORY = {
         "vb-hint": {1: (0.1, -41, 0.1)}, "bic": {1: (0.1, -200, 1)},
     },
 }  # fmt: skip
+CROSS = {
+    "clustering": {"clustering": -77.5, "low-rank": -90.6, "binary-attributes": -83.2},
+    "low-rank": {"clustering": -14.2, "low-rank": 54.9, "binary-attributes": 28.6},
+    "binary-attributes": {"clustering": -68.6, "low-rank": -41.7, "binary-attributes": -19.4},
+}
 STEPS = {"clustering": 208, "low-rank": 904, "binary-attributes": 404}
 
 
@@ -156,6 +162,9 @@ def story(change=lambda model, curve, rung, seconds, bias, spread: (seconds, bia
             for rung, (seconds, bias, spread) in rungs.items():
                 seconds, bias, spread = change(model, curve, rung, seconds, bias, spread)
                 rows.append((model, 0, curve, estimator, rung, "curve", seconds, bias + spread * wave))
+        for fit, value in CROSS[model].items():
+            seconds, value, _ = change(model, f"inferred-{fit}", 30000, 1.0, value, 0.0)
+            rows.append((model, 0, f"inferred-{fit}", "ais", 30000, "cross", seconds, [value] * 3))
         details.append((model, "nested", 5, "steps", STEPS[model]))
     return made_up(rows, details)
 

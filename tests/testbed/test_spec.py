@@ -48,7 +48,7 @@ def test_every_shipped_spec_is_valid_and_compiles_each_program_once():
 def test_the_spec_in_the_documentation_is_valid():
     page = (Path(__file__).parents[2] / "docs" / "testbed.md").read_text()
     (example,) = re.findall(r"```toml\n(.*?)```", page, flags=re.S)
-    assert len(expand(parse(example))) == 14
+    assert len(expand(parse(example))) == 18
 
 
 def test_tasks_are_identified_by_what_determines_them():
@@ -92,7 +92,7 @@ def test_tasks_are_identified_by_what_determines_them():
         ('name = "small"', "", "name is missing"),
         ('name = "small"', 'name = "small', "not valid TOML"),
         ('estimator = "nested"', 'estimator = "nested"\nknobs = {particles = 1}', "particles must be at least 2"),
-        ('estimator = "nested"', 'estimator = "nested"\nknobs = {transitions = 1}', "is what the ladder sets"),
+        ('estimator = "nested"', 'estimator = "nested"\nknobs = {transitions = 1}', "is set by estimators[4] itself"),
     ],
 )  # fmt: skip
 def test_refusals_name_the_key_and_the_way_out(old, new, names):

@@ -11,8 +11,8 @@ from small_experiment import SMALL, values
 
 from bracketz.cli.build import make_estimator  # noqa: F401  (imports JAX before threads do)
 from bracketz.errors import InputError
-from bracketz.testbed import owner
-from bracketz.testbed.schema import SCHEMA, TABLES
+from bracketz.testbed import load, owner
+from bracketz.testbed.schema import ENTRIES, SCHEMA, TABLES, VERSION
 from bracketz.testbed.spec import parse
 from bracketz.testbed.store import Result, Store
 from bracketz.testbed.tasks import expand
@@ -135,6 +135,36 @@ def test_the_log_of_a_deleted_store_is_not_replayed_into_a_new_one(tmp_path):
     with pytest.raises(InputError, match=r"r\.db-wal is left of a store that is gone"):
         Store.open(tmp_path / "r.db", create=True)
     assert [p.name for p in tmp_path.iterdir()] == ["r.db-wal"]
+
+
+def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_to_write(
+    small_store, tmp_path
+):
+    old = tmp_path / "old.db"
+    old.write_bytes(small_store.read_bytes())
+    db = sqlite3.connect(old, isolation_level=None)
+    first = ENTRIES.replace(", 'cross'", "").replace("CREATE TABLE entries", "CREATE TABLE entries_1")
+    for statement in (
+        first,
+        "INSERT INTO entries_1 SELECT * FROM entries",
+        "DROP TABLE entries",
+        "ALTER TABLE entries_1 RENAME TO entries",
+        "PRAGMA user_version = 1",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    ):
+        db.execute(statement)
+    db.close()
+    before = old.read_bytes()
+    assert values(old) == values(small_store) and load(old).tasks.equals(load(small_store).tasks)
+    assert old.read_bytes() == before
+    for _ in range(2):
+        with Store.open(old) as store:
+            assert store.rows("PRAGMA user_version") == [(VERSION,)]
+            assert store.rows("PRAGMA foreign_key_check") == []
+            sql = {name: text for name, text in store.rows("SELECT name, sql FROM sqlite_master")}
+    with Store.read(small_store) as store:
+        assert sql == {name: text for name, text in store.rows("SELECT name, sql FROM sqlite_master")}
+    assert values(old) == values(small_store) and load(old).tasks.equals(load(small_store).tasks)
 
 
 def test_the_schema_is_documented():

@@ -1,5 +1,6 @@
 """How experiments look on a terminal."""
 
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -37,6 +38,32 @@ def print_answer(answer: dict[str, Any]) -> None:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True)
 
 
+def _cross_table(console: Console, cells: list[dict[str, Any]]) -> None:
+    """Data sets down, fitted models across; in parentheses how far behind the model that made the data."""
+
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.1f}"
+
+    def score(cell: dict[str, Any], value: str, behind: str) -> str:
+        return number(cell[value]) + ("" if cell["true"] else f" ({number(cell[behind])})")
+
+    fits = list(dict.fromkeys(cell["fit"] for cell in cells))
+    several = len({cell["data_seed"] for cell in cells}) > 1
+    table = Table("log ML of fits", *(fit.replace("inferred-", "inferred ") for fit in fits))
+    for (problem, data_seed), group in groupby(cells, lambda cell: (cell["problem"], cell["data_seed"])):
+        row = {cell["fit"]: cell for cell in group}
+        lines = {
+            problem + (f", data seed {data_seed}" if several else ""): lambda c: score(c, "log_ml", "behind")
+        }
+        lines["  standard error"] = lambda c: number(c["standard_error"])
+        if any(cell["paper"] is not None for cell in row.values()):
+            lines["  paper"] = lambda c: score(c, "paper", "paper_behind")
+        for name, shown in lines.items():
+            table.add_row(name, *(shown(row[fit]) if fit in row else "" for fit in fits))
+        table.add_section()
+    console.print(table)
+
+
 def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
     if answer["truth"]:
         table = Table("ground truth", "data seed", "log ML", "lower", "upper", "gap", "")
@@ -47,6 +74,8 @@ def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
         console.print(table)
         if not all(t["accepted"] for t in answer["truth"]):
             console.print("a truth is accepted when its bounds agree; raise truth.distributions in the spec")
+    if answer["cross"]:
+        _cross_table(console, answer["cross"])
     for f in answer["failures"]:
         console.print(
             f"failed: {f['problem']} {f['curve']} at {f['rung']}: {f['message']}",

@@ -1,13 +1,17 @@
 """Reading a table of a spec: every key is known, of the right kind and in range, or named in the refusal."""
 
 import math
+import re
 from typing import Any
 
 from bracketz.errors import InputError, unknown
 
 #: No knob, size or count in a spec may exceed this; it is far beyond what anybody would wait for.
 LARGEST = 10**9
+MAX_TRIALS = 100_000
 REQUIRED: Any = object()
+#: A name that is safe in file names and on one line.
+LABEL = re.compile(r"[\w.+ -]+(:\w+)?")
 
 
 def shown(value: Any) -> str:
@@ -63,6 +67,14 @@ class Table:
             )
         return value
 
+    def label(self, key: str, default: Any = REQUIRED) -> str:
+        value = self.text(key, default)
+        if not LABEL.fullmatch(value):
+            raise InputError(
+                f"{self.name(key)} may hold letters, digits, spaces, and . + - _ , got {shown(value)}"
+            )
+        return value
+
     def flag(self, key: str, default: bool) -> bool:
         value = self.take(key, default)
         if not isinstance(value, bool):
@@ -98,6 +110,12 @@ class Table:
     def finish(self) -> None:
         for key in self.values:
             raise unknown("key", self.name(key), [self.name(k) for k in self.known])
+
+
+def distinct(labels: list[str], what: str, key: str) -> None:
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two {what} are called '{label}'; give one of them another {key}")
 
 
 def is_number(value: Any) -> bool:

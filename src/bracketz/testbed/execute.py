@@ -10,7 +10,7 @@ from typing import Any
 
 from bracketz._version import __version__
 from bracketz.session import Session
-from bracketz.testbed.spec import Problem, make_estimator, make_model
+from bracketz.testbed.construct import make_estimator, make_model
 from bracketz.testbed.store import Result
 from bracketz.testbed.tasks import Task, canonical
 
@@ -19,15 +19,29 @@ from bracketz.testbed.tasks import Task, canonical
 SHORT, REPEATS = 0.1, 2
 
 
+def _model(identity: dict[str, Any]):
+    given = {k: v for k, v in identity["hyperparameters"].items() if v is not None}
+    return make_model(identity["model"], given)
+
+
 @functools.lru_cache(maxsize=8)
-def _problem(content: str):
-    """(model, data) of a task, made once for all tasks that share them."""
+def _simulated(content: str):
+    """(model, its data), made once for all tasks that share them."""
     from bracketz.simulation import simulate
 
     c = json.loads(content)
-    given = {k: v for k, v in c["hyperparameters"].items() if v is not None}
-    model = make_model(Problem(c["model"], c["model"], c["rows"], c["columns"], (), given, 2))
+    model = _model(c)
     return model, simulate(model, c["rows"], c["columns"], seed=c["data_seed"])
+
+
+def _problem(task: Task):
+    """(model, data) of a task. Data that another model made are observed: y without the exact sample."""
+    from bracketz.simulation import Data
+
+    own = {"model": task.model, "hyperparameters": task.hyperparameters}
+    size = {"rows": task.rows, "columns": task.columns, "data_seed": task.data_seed}
+    maker, data = _simulated(canonical((task.made_by or own) | size))
+    return (maker, data) if task.made_by is None else (_model(own), Data(data.y))
 
 
 def execute(task: Task, session: Session | None = None) -> Result:
@@ -36,9 +50,7 @@ def execute(task: Task, session: Session | None = None) -> Result:
 
     from bracketz.estimators.base import estimate
 
-    content = {"model": task.model, "hyperparameters": task.hyperparameters, "rows": task.rows}
-    content |= {"columns": task.columns, "data_seed": task.data_seed}
-    model, data = _problem(canonical(content))
+    model, data = _problem(task)
     estimator = make_estimator(task.estimator, task.knobs, task.rung)
     answer = estimate(model, data, estimator, trials=task.trials, seed=task.seed, session=session)
     fastest = answer.seconds.run

@@ -24,7 +24,7 @@ class Frames:
     """One experiment of a store.
 
     ``experiment``: its name, seed, spec, paper and when. ``tasks``: one row an entry (a task for a purpose:
-    role truth, curve or latency) with its timings; ``seconds`` is run time a trial. ``trials``: one row a value.
+    role truth, curve, latency or cross) with its timings; ``seconds`` is run time a trial. ``trials``: one row a value.
     ``details``: what else estimators report, one row a trial and name.
     """
 
@@ -38,13 +38,15 @@ class Frames:
         from bracketz.testbed import measures
 
         truth = measures.truth(self)
-        return {
+        tables = {
             "tasks": self.tasks,
             "trials": self.trials,
             "details": self.details,
             "truth": truth,
             "summary": measures.summary(self, truth),
         }
+        cross = measures.cross_table(self)
+        return tables if cross.empty else tables | {"cross": cross}
 
 
 def load(path: str | Path, experiment: str | None = None) -> Frames:

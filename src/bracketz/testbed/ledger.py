@@ -30,6 +30,7 @@ class Evidence:
     trials: pd.DataFrame
     details: pd.DataFrame
     lines: pd.DataFrame = field(repr=False)  # measures.headline
+    cross: pd.DataFrame = field(repr=False)  # measures.cross_table
 
     @classmethod
     def of(cls, frames: Frames, summary: pd.DataFrame) -> "Evidence":
@@ -39,7 +40,8 @@ class Evidence:
             truth[truth.accepted][["problem", "data_seed", "log_ml"]].rename(columns={"log_ml": "truth"}),
             on=["problem", "data_seed"],
         )
-        return cls(truth, pool, trials, frames.details, measures.headline(pool))
+        details = frames.details[frames.details.role == "curve"]
+        return cls(truth, pool, trials, details, measures.headline(pool), measures.cross_table(frames))
 
     def curve(self, model: str, curve: str) -> pd.DataFrame:
         """The judged rungs of a curve, cheapest knob first."""

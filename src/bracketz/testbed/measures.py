@@ -14,6 +14,7 @@ from scipy.special import stdtrit
 from bracketz.answer import Certificate, Combine
 from bracketz.estimators import find
 from bracketz.testbed.frames import Frames
+from bracketz.testbed.papers import printed_cross
 
 #: "Accurate": a root mean squared error below this many nats (paper, section "How much accuracy is required?").
 ACCURATE = 10.0
@@ -109,6 +110,40 @@ def summary(frames: Frames, truths: pd.DataFrame | None = None) -> pd.DataFrame:
         row["jeffreys"] = reversed_mean.get(mate, math.nan) - row["mean"]
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def cross_table(frames: Frames) -> pd.DataFrame:
+    """One row a data set and model fitted to it as to observed data; each data set's rows follow each other.
+
+    log_ml, standard_error: all trials as one value. true: whether the fit is of the model that made the data (its
+    hyperparameters fixed there). best: the highest value on its data set. behind: nats below the true model (negative:
+    above it), below the best where no true one was fitted. paper, paper_behind: what the experiment's paper prints.
+    """
+    values = _values(frames)
+    printed = printed_cross(frames.experiment["paper"])
+    done = frames.tasks[(frames.tasks.role == "cross") & (frames.tasks.status == "done")]
+    rows = []
+    for (problem, data_seed), group in done.groupby(DATA_SET, sort=False):
+        theirs = printed.get(problem, {})
+        for t in group.itertuples():
+            log_ml, error = combination(t.estimator)(values[t.task])
+            paper = theirs.get(t.curve, math.nan)
+            maker = json.loads(t.content)["made_by"]["model"]
+            rows.append(
+                {
+                    "problem": problem, "data_seed": data_seed, "fit": t.curve, "model": t.model,
+                    "true": t.model.removeprefix("inferred-") == maker, "estimator": t.estimator, "side": t.side,
+                    "knob": t.knob, "rung": t.rung, "trials": t.trials, "seconds": t.seconds, "log_ml": log_ml,
+                    "standard_error": error, "paper": paper, "paper_behind": theirs.get(f"inferred-{maker}", math.nan) - paper,
+                }
+            )  # fmt: skip
+    table = pd.DataFrame(rows)
+    if table.empty:
+        return table
+    by_data_set = [table[name] for name in DATA_SET]
+    best = table.log_ml.groupby(by_data_set).transform("max")
+    true = table.log_ml.where(table.true).groupby(by_data_set).transform("max")
+    return table.assign(behind=true.fillna(best) - table.log_ml, best=table.log_ml == best)
 
 
 def _values(frames: Frames) -> dict[str, np.ndarray]:

@@ -42,11 +42,13 @@ def write(frames: Frames, out: Path) -> list[str]:
     pool = measures.pooled(summary)
     written = figures.draw(frames, pool, _folder(out / "figures"))
     verdicts = ledger.check(frames, summary) if frames.experiment["paper"] else []
+    cross = measures.cross_table(frames)
     numbers = {
         "truth.csv": truth.to_csv(index=False),
         "summary.csv": summary.to_csv(index=False),
         "headline.csv": measures.headline(pool).to_csv(index=False),
         "bounds.csv": measures.bounds(pool).to_csv(index=False),
+        "cross.csv": None if cross.empty else cross.to_csv(index=False),
         "provenance.json": json.dumps(provenance.provenance(frames), indent=1),
         "spec.toml": frames.experiment["spec"],
         "ledger.json": json.dumps(finite_json([v.to_json() for v in verdicts]), indent=1)

@@ -40,13 +40,10 @@ def status(path: Path, experiment: str | None = None) -> dict[str, Any]:
                 {"problem": r.problem, "curve": r.curve, "rung": int(r.rung), "message": r.message}
                 for r in failures.itertuples()
             ],
-            "truth": truths(path, experiment),
+            "truth": measures.truth(frames).to_dict("records"),
+            "cross": measures.cross_table(frames).to_dict("records"),
         }
     )
-
-
-def truths(path: Path, experiment: str | None = None) -> list[dict[str, Any]]:
-    return finite_json(measures.truth(load(path, experiment)).to_dict("records"))
 
 
 def after_run(path: Path, experiment: str, outcome: Outcome) -> dict[str, Any]:
@@ -62,6 +59,7 @@ def after_run(path: Path, experiment: str, outcome: Outcome) -> dict[str, Any]:
         "ran": outcome.ran,
         "seconds": outcome.seconds,
         "truth": found,
+        "cross": state["cross"],
         "accepted": bool(found) and all(t["accepted"] for t in found),
         "failures": state["failures"],
     }

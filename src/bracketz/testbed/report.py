@@ -39,6 +39,8 @@ def page(frames: Frames, truth: pd.DataFrame, summary: pd.DataFrame, verdicts: l
         ("figures", "Figures"),
         ("bounds", "Bounds"),
     ]
+    cross = tables.cross(measures.cross_table(frames))
+    sections += [("cross", "Models")] if cross else []
     sections += [("ledger", "Claims")] if verdicts else []
     sections += [("provenance", "Provenance")]
     trials = int(pool.trials.max())
@@ -54,6 +56,7 @@ def page(frames: Frames, truth: pd.DataFrame, summary: pd.DataFrame, verdicts: l
         "headline": tables.headline(pool),
         "charts": _charts(pool),
         "bounds": tables.bounds(pool),
+        "cross": cross,
         "ledger": tables.ledger(verdicts),
         "provenance": provenance.as_html(frames),
         "data": _embedded(_data(pool, trials)),

@@ -2,9 +2,21 @@
 
 #: "bktz" in the header's application id (byte 68 of the file) says whose file it is.
 APPLICATION_ID = 0x626B747A
-VERSION = 1
+#: Older formats are read as they are, and brought up to this one when opened to write.
+VERSION = 2
 
-SCHEMA = """
+ENTRIES = """-- Which tasks an experiment consists of, in the order they run, and what each is for.
+CREATE TABLE entries (
+    experiment INTEGER NOT NULL REFERENCES experiments,
+    position   INTEGER NOT NULL,
+    task       TEXT NOT NULL REFERENCES tasks,
+    problem    TEXT NOT NULL,            -- the model's label
+    curve      TEXT NOT NULL,            -- the estimator's label; of a cross, the fitted model's
+    role       TEXT NOT NULL CHECK (role IN ('truth', 'curve', 'latency', 'cross')),
+    PRIMARY KEY (experiment, position)
+)"""
+
+SCHEMA = f"""
 -- One row a spec; running a changed spec of the same name replaces the row, never a result.
 CREATE TABLE experiments (
     experiment INTEGER PRIMARY KEY,
@@ -35,16 +47,7 @@ CREATE TABLE tasks (
     side       TEXT,                     -- lower, upper or none, once done
     finished   TEXT                      -- UTC
 );
--- Which tasks an experiment consists of, in the order they run, and what each is for.
-CREATE TABLE entries (
-    experiment INTEGER NOT NULL REFERENCES experiments,
-    position   INTEGER NOT NULL,
-    task       TEXT NOT NULL REFERENCES tasks,
-    problem    TEXT NOT NULL,            -- the model's label
-    curve      TEXT NOT NULL,            -- the estimator's label
-    role       TEXT NOT NULL CHECK (role IN ('truth', 'curve', 'latency')),
-    PRIMARY KEY (experiment, position)
-);
+{ENTRIES};
 -- The values: one row a trial. NULL where an estimator returned no number.
 CREATE TABLE trials (
     task       TEXT NOT NULL REFERENCES tasks,
@@ -76,3 +79,11 @@ CREATE TABLE environments (
 );
 """
 TABLES = ("experiments", "tasks", "entries", "trials", "details", "timings", "environments")
+#: From format 1, which knew no crosses.
+MIGRATION = (
+    "ALTER TABLE entries RENAME TO entries_1",
+    ENTRIES,
+    "INSERT INTO entries SELECT * FROM entries_1",
+    "DROP TABLE entries_1",
+    f"PRAGMA user_version = {VERSION}",
+)

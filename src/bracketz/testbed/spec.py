@@ -1,4 +1,4 @@
-"""What an experiment is: models with data seeds, estimators with ladders of knob values, trials, ground truth.
+"""What an experiment is: models with data seeds, estimators with ladders of knob values, trials, ground truth, fits.
 
 A spec is a TOML file (docs/testbed.md). ``read`` turns it into frozen dataclasses, or refuses it in one sentence
 before anything runs: every model and every rung of every ladder is constructed once, so what a task
@@ -6,23 +6,20 @@ would refuse later is refused here.
 """
 
 import dataclasses
-import re
 import tomllib
-import typing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bracketz import estimators
 from bracketz.errors import InputError, unknown
-from bracketz.testbed.checked import LARGEST, Table, fitting, one_line, shown
+from bracketz.testbed.checked import MAX_TRIALS, Table, distinct, one_line, shown
+from bracketz.testbed.construct import make_estimator, make_model
+from bracketz.testbed.cross import Cross, read_cross
 
 MAX_FILE = 1_000_000
 MAX_TASKS = 100_000
-MAX_TRIALS = 100_000
 MAX_CELLS = 10**8
-#: A name that is safe in file names and on one line.
-LABEL = re.compile(r"[\w.+ -]+(:\w+)?")
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,7 @@ class Spec:
     curves: tuple[Curve, ...]
     paper: str | None
     text: str = ""
+    cross: Cross | None = None
 
     def with_seed(self, seed: int | None) -> "Spec":
         return self if seed is None else dataclasses.replace(self, seed=seed)
@@ -100,7 +98,7 @@ def parse(text: str, source: str = "the spec") -> Spec:
 
 
 def _spec(table: Table, text: str) -> Spec:
-    name = _label(table, "name")
+    name = table.label("name")
     seed = table.whole("seed", 0, minimum=0, maximum=2**32 - 1)
     trials = table.whole("trials", 25, minimum=2, maximum=MAX_TRIALS)
     latency = table.flag("latency", False)
@@ -115,37 +113,26 @@ def _spec(table: Table, text: str) -> Spec:
     agree = truth.positive("agree_within", 1.0)
     truth.finish()
     problems = tuple(_problem(entry, distributions) for entry in table.tables("models"))
-    _distinct([p.label for p in problems], "models", "label")
+    distinct([p.label for p in problems], "models", "label")
     curves = tuple(_curve(entry, problems) for entry in table.tables("estimators"))
+    crossed = table.take("cross", None)
+    cross = None if crossed is None else read_cross(Table(crossed, "cross"), problems, trials)
     table.finish()
     for problem in problems:
-        _distinct([c.label for c in curves if problem.label in c.problems], "estimators", "label")
+        distinct([c.label for c in curves if problem.label in c.problems], "estimators", "label")
     tasks = sum(len(c.rungs(p.label)) * len(p.data_seeds) for p in problems for c in curves)
+    if cross is not None:
+        tasks += len(cross.fits) * sum(len(p.data_seeds) for p in problems)
     if tasks > MAX_TASKS:
         raise InputError(
             f"the ladders expand to {tasks:,} tasks and the limit is {MAX_TASKS:,}; shorten them"
         )
-    return Spec(name, seed, trials, latency, chains, agree, problems, curves, paper, text)
-
-
-def _label(table: Table, key: str, default: Any = None) -> str:
-    value = table.text(key, default) if default is not None else table.text(key)
-    if not LABEL.fullmatch(value):
-        raise InputError(
-            f"{table.name(key)} may hold letters, digits, spaces, and . + - _ , got {shown(value)}"
-        )
-    return value
-
-
-def _distinct(labels: list[str], what: str, key: str) -> None:
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two {what} are called '{label}'; give one of them another {key}")
+    return Spec(name, seed, trials, latency, chains, agree, problems, curves, paper, text, cross)
 
 
 def _problem(table: Table, truth_distributions: int) -> Problem:
     name = table.text("model")
-    label = _label(table, "label", name)
+    label = table.label("label", name)
     rows = table.whole("rows", 50)
     columns = table.whole("columns", 25)
     if rows * columns > MAX_CELLS:
@@ -157,9 +144,8 @@ def _problem(table: Table, truth_distributions: int) -> Problem:
     distributions = table.whole("truth_distributions", truth_distributions, minimum=2)
     hyperparameters = table.table("hyperparameters").values
     table.finish()
-    where = f"{table.where}.hyperparameters"
     problem = Problem(label, name, rows, columns, seeds, hyperparameters, distributions)
-    model = make_model(problem, where)
+    model = make_model(name, hyperparameters, f"{table.where}.hyperparameters")
     try:
         model.check_shape((rows, columns))
     except InputError as error:
@@ -167,32 +153,10 @@ def _problem(table: Table, truth_distributions: int) -> Problem:
     return problem
 
 
-def make_model(problem: Problem, where: str = "hyperparameters"):
-    """The model of a problem, its hyperparameters checked against the fields of its class."""
-    from bracketz.cli.build import model_class
-
-    cls = model_class(problem.name)
-    hints = typing.get_type_hints(cls)
-    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
-    values = {}
-    for key, value in problem.hyperparameters.items():
-        if key not in fields:
-            raise unknown(f"hyperparameter of {problem.name}", key, fields)
-        values[key] = fitting(value, fields[key], f"{where}.{key}")
-    if values.get("components", 1) > 10_000:
-        raise InputError(f"{where}.components must be at most 10000, got {values['components']}")
-    try:
-        return cls(**values)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except TypeError as error:
-        raise InputError(f"{where} does not make a {problem.name} model: {error}") from None
-
-
 def _curve(table: Table, problems: tuple[Problem, ...]) -> Curve:
     estimator = table.text("estimator")
     estimators.find(estimator)
-    label = _label(table, "label", estimator)
+    label = table.label("label", estimator)
     all_labels = [p.label for p in problems]
     chosen = table.take("models", all_labels)
     if not isinstance(chosen, list) or not chosen or not all(isinstance(c, str) for c in chosen):
@@ -215,7 +179,7 @@ def _curve(table: Table, problems: tuple[Problem, ...]) -> Curve:
 
 
 def _check_rungs(curve: Curve, problem: Problem, where: str) -> None:
-    model = make_model(problem)
+    model = make_model(problem.name, problem.hyperparameters)
     for rung in curve.rungs(problem.label):
         estimator = make_estimator(curve.estimator, curve.knobs, rung, where)
         if refusal := estimator.refusal(model, simulated=True):
@@ -224,24 +188,3 @@ def _check_rungs(curve: Curve, problem: Problem, where: str) -> None:
             estimator.settings(model)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-
-
-def make_estimator(name: str, knobs: dict[str, Any], rung: int, where: str = "estimator"):
-    """The estimator with ``knobs`` set and the knob that makes the ladder at ``rung``."""
-    cls: Any = estimators.find(name)
-    hints = typing.get_type_hints(cls)
-    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
-    values = {}
-    for key, value in knobs.items():
-        key = key.replace("-", "_")
-        if key == cls.knob:
-            raise InputError(f"{where}.knobs.{key} is what the ladder sets; remove it from the knobs")
-        if key not in fields:
-            raise unknown(f"knob of {name}", key, set(fields) - {cls.knob})
-        values[key] = fitting(value, fields[key], f"{where}.knobs.{key}")
-        if key == "particles" and values[key] > LARGEST // 1000:
-            raise InputError(f"{where}.knobs.particles must be at most {LARGEST // 1000}, got {values[key]}")
-    try:
-        return cls(**values, **{cls.knob: rung})
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None

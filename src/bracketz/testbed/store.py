@@ -20,7 +20,7 @@ from typing import Any
 
 from bracketz.errors import InputError
 from bracketz.testbed.owner import alive, this_process
-from bracketz.testbed.schema import APPLICATION_ID, SCHEMA, TABLES, VERSION
+from bracketz.testbed.schema import APPLICATION_ID, MIGRATION, SCHEMA, TABLES, VERSION
 from bracketz.testbed.spec import Spec
 from bracketz.testbed.tasks import Entry, Task
 
@@ -48,12 +48,15 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, *, create: bool = False) -> "Store":
-        """To write. With ``create`` a file that does not exist is made."""
+        """To write. With ``create`` a file that does not exist is made; one of an older format is brought up to date."""
         path = Path(path)
         if create and not path.exists():
             _create(path)
         check(path)
-        return cls(path, _connect(path, "rw"))
+        store = cls(path, _connect(path, "rw"))
+        if store._format() < VERSION:
+            store._migrate()
+        return store
 
     @classmethod
     def read(cls, path: str | Path) -> "Store":
@@ -83,6 +86,15 @@ class Store:
             self._db.execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise InputError(f"cannot write to {self.path}: {error}; check the disk and its rights") from None
+
+    def _format(self) -> int:
+        return self.rows("PRAGMA user_version")[0][0]
+
+    def _migrate(self) -> None:
+        with self._write() as db:
+            if self._format() < VERSION:  # else another process was faster
+                for statement in MIGRATION:
+                    db.execute(statement)
 
     def rows(self, query: str, *values) -> list[tuple]:
         return self._db.execute(query, values).fetchall()
@@ -215,9 +227,9 @@ def check(path: Path) -> None:
     if struct.unpack(">I", header[68:72])[0] != APPLICATION_ID:
         raise InputError(f"{path} is an SQLite file of another program; name another file")
     version = struct.unpack(">I", header[60:64])[0]
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise InputError(
-            f"{path} is a store of format {version} and this bracketz reads format {VERSION}; name another file"
+            f"{path} is a store of format {version} and this bracketz reads up to {VERSION}; name another file"
         )
     try:
         connection = _connect(path, _reading(path))

@@ -101,6 +101,54 @@ def bounds(pool: pd.DataFrame) -> str:
     return f'<div class="scroll"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
+def cross(table: pd.DataFrame) -> str:
+    """The whole section: data sets down, fitted models across."""
+    if table.empty:
+        return ""
+    fits = list(dict.fromkeys(table.fit))
+    several = table.data_seed.nunique() > 1
+    rows = []
+    for (problem, data_seed), mine in table.groupby(measures.DATA_SET, sort=False):
+        cells = []
+        for fit in fits:
+            found = mine[mine.fit == fit]
+            cells.append(
+                _cross_cell(found.iloc[0]) if len(found) else '<td class="number never">not run</td>'
+            )
+        name = f"{title(problem)} data" + (f", seed {data_seed}" if several else "")
+        rows.append(f"<tr><th>{html.escape(name)}</th>{''.join(cells)}</tr>")
+    heads = "".join(
+        f"<th>{html.escape(title(fit.removeprefix('inferred-')))}"
+        f"{'<small>hyperparameters inferred</small>' if fit.startswith('inferred-') else ''}</th>"
+        for fit in fits
+    )
+    first = table.iloc[0]
+    how = f"{style(first.estimator, first.estimator).name} with {first.rung:,} {first.knob}, {first.trials} trials combined"
+    bound = {"lower": "lower bounds on", "upper": "upper bounds on"}.get(first.side, "estimates of")
+    paper = (
+        " Beneath stands what the paper prints; its data are not ours, so compare differences, not values."
+        if table.paper.notna().any()
+        else ""
+    )
+    return (
+        '<section id="cross"><h2>The right model and the wrong ones</h2><p>Every model (across) fitted to every data set (down) '
+        f"as to observed data, by {html.escape(how)}: {bound} log p(y) with their standard errors. In parentheses, how far "
+        f"a fit is behind the model that made the data; the highest value of a row is marked.{paper}</p>"
+        f'<div class="scroll"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div></section>'
+    )
+
+
+def _cross_cell(r: pd.Series) -> str:
+    def score(log_ml: float, behind: float) -> str:
+        return number(log_ml, 1) + ("" if r.true else f" ({number(behind, 1)})")
+
+    paper = f"<small>paper {score(r.paper, r.paper_behind)}</small>" if math.isfinite(r.paper) else ""
+    return (
+        f'<td class="number"><span class="{"first" if r.best else ""}">{score(r.log_ml, r.behind)}</span>'
+        f"<small>± {number(r.standard_error, 1)}</small>{paper}</td>"
+    )
+
+
 def ledger(verdicts: list[Verdict]) -> str:
     if not verdicts:
         return ""

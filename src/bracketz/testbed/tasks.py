@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bracketz._version import __version__
-from bracketz.testbed.spec import Curve, Problem, Spec, make_estimator, make_model
+from bracketz.testbed.construct import make_estimator, make_model
+from bracketz.testbed.cross import Fit
+from bracketz.testbed.spec import Problem, Spec
 
-TRUTH, CURVE, LATENCY = "truth", "curve", "latency"
+TRUTH, CURVE, LATENCY, CROSS = "truth", "curve", "latency", "cross"
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,19 @@ class Task:
     settings: dict[str, Any]  # all of them, defaults resolved
     trials: int
     seed: int
+    #: Model and hyperparameters that made the data, where another model sees them as observed; None: its own data.
+    made_by: dict[str, Any] | None = None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        content = dataclasses.asdict(self)
+        if self.made_by is None:
+            del content["made_by"]
+        return content
 
     @property
     def id(self) -> str:
-        content = dataclasses.asdict(self) | {"version": __version__}
+        content = self.content | {"version": __version__}
         del content["knobs"]  # their effect is in the settings
         return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
 
@@ -49,10 +60,11 @@ class Task:
         )  # fmt: skip
 
     def describe(self) -> str:
-        return f"{self.model} {self.estimator} {self.knob} {self.rung:,}"
+        data = f" on {self.made_by['model']} data" if self.made_by else ""
+        return f"{self.model}{data} {self.estimator} {self.knob} {self.rung:,}"
 
     def to_json(self) -> str:
-        return canonical(dataclasses.asdict(self))
+        return canonical(self.content)
 
     @classmethod
     def from_json(cls, text: str) -> "Task":
@@ -64,8 +76,8 @@ class Entry(NamedTuple):
 
     task: Task
     problem: str
-    curve: str
-    role: str  # truth, curve or latency
+    curve: str  # the estimator's label; of a cross, the fitted model's
+    role: str  # truth, curve, latency or cross
 
 
 def canonical(value: Any) -> str:
@@ -78,47 +90,79 @@ def expand(spec: Spec) -> list[Entry]:
 
     The ground truth is forward and reverse AIS at its own number of distributions. Where a ladder
     holds that very rung, both entries point to one task, which is run once and gets no MSE of its own.
+    Fits of other models to the data sets come last.
     """
     entries: list[Entry] = []
     for problem in spec.problems:
         for data_seed in problem.data_seeds:
             for name in ("ais", "reverse-ais"):
-                curve = Curve(f"{name} truth", name, {}, (problem.truth_distributions,), (problem.label,))
-                task = _task(spec, problem, curve, data_seed, problem.truth_distributions, spec.truth_chains)
+                task = _task(
+                    spec, problem, data_seed, name, {}, problem.truth_distributions, spec.truth_chains
+                )
                 entries.append(Entry(task, problem.label, name, TRUTH))
             for curve in spec.curves:
                 if problem.label not in curve.problems:
                     continue
                 for rung in sorted(curve.rungs(problem.label)):
-                    task = _task(spec, problem, curve, data_seed, rung, spec.trials)
+                    what = (spec, problem, data_seed, curve.estimator, curve.knobs, rung)
+                    task = _task(*what, spec.trials)
                     entries.append(Entry(task, problem.label, curve.label, CURVE))
                     if spec.latency:
-                        alone = _task(spec, problem, curve, data_seed, rung, 1)
+                        alone = _task(*what, 1)
                         entries.append(Entry(alone, problem.label, curve.label, LATENCY))
     order: dict[tuple, int] = {}
     for entry in entries:
         order.setdefault((entry.problem, *entry.task.program), len(order))
-    return sorted(entries, key=lambda e: (order[(e.problem, *e.task.program)], e.task.data_seed, e.task.rung))
+    entries.sort(key=lambda e: (order[(e.problem, *e.task.program)], e.task.data_seed, e.task.rung))
+    return entries + _crosses(spec)
 
 
-def _task(spec: Spec, problem: Problem, curve: Curve, data_seed: int, rung: int, trials: int) -> Task:
-    from bracketz.simulation import hyperparameters, model_label
+def _crosses(spec: Spec) -> list[Entry]:
+    """Every fit of every data set; one fit has one program, whatever the data."""
+    cross = spec.cross
+    if cross is None:
+        return []
+    how = (cross.estimator, cross.knobs, cross.rung, cross.trials)
+    return [
+        Entry(_task(spec, problem, data_seed, *how, fit), problem.label, fit.label, CROSS)
+        for fit in cross.fits
+        for problem in spec.problems
+        for data_seed in problem.data_seeds
+    ]
 
-    model = make_model(problem)
-    estimator = make_estimator(curve.estimator, curve.knobs, rung)
+
+def _task(
+    spec: Spec,
+    problem: Problem,
+    data_seed: int,
+    estimator_name: str,
+    knobs: dict[str, Any],
+    rung: int,
+    trials: int,
+    fit: Fit | None = None,
+) -> Task:
+    maker = make_model(problem.name, problem.hyperparameters)
+    model = make_model(fit.name, fit.hyperparameters) if fit else maker
+    estimator = make_estimator(estimator_name, knobs, rung)
     unseeded = Task(
-        model=model_label(model),
-        hyperparameters=hyperparameters(model),
+        **_identity(model),
         rows=problem.rows,
         columns=problem.columns,
         data_seed=data_seed,
-        estimator=curve.estimator,
+        estimator=estimator_name,
         knob=estimator.knob,
         rung=rung,
-        knobs=curve.knobs,
+        knobs=knobs,
         settings=estimator.settings(model),
         trials=trials,
         seed=spec.seed,
+        made_by=_identity(maker) if fit else None,
     )
     # Every task gets its own stream of randomness: rungs of one ladder are independent of each other.
     return dataclasses.replace(unseeded, seed=int(unseeded.id[:8], 16))
+
+
+def _identity(model) -> dict[str, Any]:
+    from bracketz.simulation import hyperparameters, model_label
+
+    return {"model": model_label(model), "hyperparameters": hyperparameters(model)}

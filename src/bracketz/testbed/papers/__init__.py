@@ -1,5 +1,6 @@
 """Papers whose experiments are shipped as specs: ``papers/NAME/PRESET.toml`` in this folder."""
 
+import importlib
 from pathlib import Path
 
 from bracketz.errors import unknown
@@ -15,3 +16,10 @@ def spec_file(paper: str, preset: str) -> Path:
     if preset not in PAPERS[paper]:
         raise unknown("preset", preset, PAPERS[paper])
     return Path(__file__).parent / paper / f"{preset}.toml"
+
+
+def printed_cross(paper: str | None) -> dict[str, dict[str, float]]:
+    """The cross-model table a paper prints: log-ML by label of the model that made the data and of the fit."""
+    if paper not in PAPERS:
+        return {}
+    return importlib.import_module(f"{__name__}.{paper}.printed").CROSS

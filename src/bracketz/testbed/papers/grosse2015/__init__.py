@@ -1,1 +1,1 @@
-"""Grosse, Ghahramani and Adams (2015): the specs, and the claims of its Results and Discussion."""
+"""Grosse, Ghahramani and Adams (2015): the specs, its claims, and the numbers it prints."""

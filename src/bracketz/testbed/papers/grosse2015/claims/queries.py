@@ -62,6 +62,17 @@ def steps(e: Evidence, model: str) -> float:
     return float(mine.value.mean())
 
 
+def lead(e: Evidence, model: str) -> tuple[float, str]:
+    """Nats by which the model that made the data leads the best wrong one (least over data sets); all leads in words."""
+    fits = [f"inferred-{m}" for m in MODELS]
+    rows = e.cross[(e.cross.problem == model) & e.cross.fit.isin(fits)] if len(e.cross) else e.cross
+    if rows.empty or not rows.groupby("data_seed").size().eq(len(fits)).all():
+        raise NotRun(f"all three models fitted to {model} data")
+    wrong = rows[~rows.true]
+    words = (f"{r.behind:+.1f} over {r.fit.removeprefix('inferred-')}" for r in wrong.itertuples())
+    return float(wrong.behind.min()), ", ".join(words)
+
+
 def hint(e: Evidence, model: str) -> Finding:
     """The best optimum of random starts against the optimum from the hint."""
     random = float(e.longest(model, "vb").combined)
