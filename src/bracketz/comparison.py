@@ -31,8 +31,10 @@ from bracketz.runtime import double_precision
 from bracketz.session import Session
 from bracketz.simulation import Data, as_data, check_seed, model_label
 
-FIRST_RUNG = 128
-LAST_RUNG = 1 << 15
+FIRST_RUNG = 256
+LAST_RUNG = 1 << 14
+#: Doublings in a row that must bring nothing: one alone may be bad luck of the chains.
+PATIENCE = 2
 
 #: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word applies.
 WORDS = (
@@ -74,7 +76,7 @@ class Candidate:
     standard_error: float
     distributions: int
     rungs: tuple[tuple[int, float], ...]  # (distributions, lower bound)
-    settled: bool  # the last doubling raised it by less than the tolerance
+    settled: bool  # the last two doublings raised it by less than the tolerance
     hyperparameters: dict  # posterior mean of each inferred one, by the weights of the chains
     simulated: tuple[Simulated, ...] = ()
 
@@ -144,7 +146,8 @@ class Comparison:
             )
         if self.decided:
             return f"decided: {best.label}, by more than the bounds were off on simulated data."
-        names = "; ".join(c.label for c in self.rivals)
+        names = "; ".join(c.label for c in self.rivals[:3])
+        names += f" and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
         more = 4 * max(c.distributions for c in self.candidates)
         return (
             f"not decided at this effort: {best.label} does not clear {names}, whose bounds may be"
@@ -182,8 +185,8 @@ def compare(
 ) -> Comparison:
     """Lower bounds on log p(y) of every model, best first.
 
-    The number of distributions doubles from ``first`` until a doubling raises the bound by less than ``tolerance`` nats,
-    or ``max_effort`` is reached. ``validate`` is the number of data sets simulated from each fitted model.
+    The number of distributions doubles from ``first`` until two in a row have not raised the bound by ``tolerance``
+    nats, or ``max_effort`` is reached. ``validate`` is the number of data sets simulated from each fitted model.
     ``log_jacobian`` is added to every bound (``standardized`` gives it).
     """
     check_seed(seed)
@@ -248,19 +251,13 @@ class _Fit:
         while True:
             lower, error, outcome = self.forward(self.y, effort, "lower")
             rungs.append((effort, lower + log_jacobian))
-            settled = len(rungs) > 1 and rungs[-1][1] - rungs[-2][1] < tolerance
+            settled = _settled([value for _, value in rungs], tolerance)
             if settled or 2 * effort > max_effort:
                 break
             effort *= 2
         self.session.progress.note(
             f"{self.label}: log p(y) >= {rungs[-1][1]:.2f}, {effort:,} distributions"
-            + (
-                ""
-                if settled
-                else f", still rising by {rungs[-1][1] - rungs[-2][1]:.2f}"
-                if len(rungs) > 1
-                else ""
-            )
+            + ("" if settled else ", not settled")
         )
         states, weights = _posterior(outcome)
         means = {}
@@ -301,6 +298,11 @@ class _Fit:
             Reverse(self.model, y, path, exact), path.num_edges, f"simulated {number}, upper {effort}"
         )
         return Simulated(lower, Combine.HARMONIC(back.log_values)[0])
+
+
+def _settled(bounds: list[float], tolerance: float) -> bool:
+    earlier, late = bounds[:-PATIENCE], bounds[-PATIENCE:]
+    return bool(earlier) and max(late) < max(earlier) + tolerance
 
 
 def _posterior(outcome: Outcome):

@@ -24,11 +24,9 @@ from mutants import MUTANTS, Mutant, apply
 PACKAGE = Path(bracketz.__file__).parent
 PROGRAM = """
 import json, sys
-from bracketz import check
-from bracketz import BinaryAttributes, Clustering, LowRank
-models = {"clustering": Clustering, "low-rank": LowRank, "binary-attributes": BinaryAttributes}
+from bracketz import check, models
 name, options = sys.argv[1], json.loads(sys.argv[2])
-print("REPORT" + json.dumps(check.run(models[name](), **options).to_json()))
+print("REPORT" + json.dumps(check.run(models.find(name)(), **options).to_json()))
 """
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 from bracketz.answer import Certificate, Combine
 from bracketz.bidirectional import sandwich
 from bracketz.check.outcome import Check, Finding, Kind
-from bracketz.check.pairs import both_directions
+from bracketz.check.pairs import affordable, both_directions
 from bracketz.check.statistics import bonferroni
 from bracketz.check.subject import Subject
 from bracketz.path import tempered
@@ -20,7 +20,7 @@ def certificate(subject: Subject) -> Finding:
     """Certificates made of a few short chains miss no more often than they may; each bound passes the truth by b no
     more often than e^-b, and is on its own side on average."""
     instance = subject.enumerable
-    count = subject.sizes.data_sets // 3
+    count = affordable(instance, subject.sizes.data_sets // 3)
     runs = both_directions(instance, tempered(4), count, subject.key("certificate"), chains=CHAINS)
     assert runs.truth is not None
     lower = np.array([Combine.ARITHMETIC(row)[0] for row in runs.forward]) - runs.truth

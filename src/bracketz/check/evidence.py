@@ -11,7 +11,7 @@ from scipy import stats
 from bracketz.answer import Side
 from bracketz.check.geweke import MAX_ENTRIES
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
-from bracketz.check.pairs import both_directions, crooks_p
+from bracketz.check.pairs import affordable, both_directions, crooks_p
 from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
 from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten
 from bracketz.estimators import find
@@ -129,9 +129,8 @@ def crooks_prefix(subject: Subject) -> Finding:
 def particles(subject: Subject) -> Finding:
     """With particles and resampling, E[exp(l_F)] = Z and E[exp(-l_B)] = 1 / Z over simulated data."""
     instance = subject.enumerable
-    runs = both_directions(
-        instance, tempered(4), subject.sizes.data_sets, subject.key("particles"), particles=3
-    )
+    count = affordable(instance, subject.sizes.data_sets)
+    runs = both_directions(instance, tempered(4), count, subject.key("particles"), particles=3)
     assert runs.truth is not None
     surplus = np.exp(runs.forward[:, 0] - runs.truth) - 1
     # The reverse weights may have no variance: a bounded statement, P(U < log Z - b) <= e^-b, is tested instead.

@@ -20,6 +20,8 @@ from bracketz.path import Path
 
 BLOCK = 250
 BINS = 6
+#: Densities evaluated for exact evidences, at the most.
+MOST_DENSITIES = 60_000_000
 
 
 class Runs(NamedTuple):
@@ -28,6 +30,12 @@ class Runs(NamedTuple):
     forward: np.ndarray
     reverse: np.ndarray
     truth: np.ndarray | None
+
+
+def affordable(instance: Instance, data_sets: int) -> int:
+    """How many data sets to take where each needs its exact evidence."""
+    states, _ = instance.model.nodes(instance.shape)
+    return min(data_sets, MOST_DENSITIES // jax.tree.leaves(states)[0].shape[0])
 
 
 def both_directions(
@@ -40,9 +48,12 @@ def both_directions(
     sweeps: int = 1,
     particles: int = 1,
 ) -> Runs:
-    """``data_sets`` draws of (x, y) from the joint; on each, ``chains`` runs up from the prior and down from x."""
+    """``data_sets`` draws of (x, y) from the joint; on each, ``chains`` runs up from the prior and down from x.
+
+    The exact evidence comes along where that many are affordable.
+    """
     model, shape = instance.model, instance.shape
-    exact = isinstance(model, Enumerable)
+    exact = isinstance(model, Enumerable) and affordable(instance, data_sets) == data_sets
     nodes = jax.tree.map(jnp.asarray, model.nodes(shape)) if exact else None
 
     def walk(program, key):

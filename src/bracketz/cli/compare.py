@@ -34,11 +34,13 @@ def compare(
     simulations: Annotated[int, typer.Option(help="Data sets simulated from each model by --validate.")] = 2,
     tolerance: Annotated[
         float,
-        typer.Option(help="A bound has settled when doubling the distributions raises it by less (nats)."),
+        typer.Option(
+            help="A bound has settled when two doublings of the distributions raise it by less (nats)."
+        ),
     ] = 0.5,
     chains: Annotated[int, typer.Option(help="AIS chains.")] = 20,
     first: Annotated[int, typer.Option(help="Distributions to begin with.")] = 128,
-    max_effort: Annotated[int, typer.Option(help="Distributions at the most.")] = 32_768,
+    max_effort: Annotated[int, typer.Option(help="Distributions at the most.")] = 16_384,
     plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
     checkpoint: CheckpointFile = None,

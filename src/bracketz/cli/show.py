@@ -148,7 +148,7 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
         console.print(text, highlight=False)
 
     if any(not c.settled for c in answer.candidates):
-        say("+ still rising when it stopped at --max-effort.")
+        say("+ not settled when it stopped at --max-effort.")
     if standardized:
         say(
             f"The columns were standardised; {answer.log_jacobian:+.1f} nats (the Jacobian) are put back, so these are bounds"
