@@ -106,7 +106,7 @@ _CLUSTERING = (
         "The uncollapsed density is given the centres' standard deviation where it wants the variance.",
         "models/clustering.py",
         "normal_log_density(parameters.centers, 0.0, self.center_variance)",
-        "normal_log_density(centers, 0.0, jnp.sqrt(self.center_variance))",
+        "normal_log_density(parameters.centers, 0.0, jnp.sqrt(self.center_variance))",
         ("clustering",),
     ),
     Mutant(

@@ -10,12 +10,13 @@ from bracketz.check.conditionals import random_states
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import counts_p
 from bracketz.check.subject import Instance, Subject, describe_powers, draw, power_rows, show, tally
-from bracketz.kernel import ScoredKernel
+from bracketz.kernel import Compose, Kernel, ScoredKernel
 from bracketz.models.base import TransitionDensity
 
 
 def reversal(subject: Subject) -> Finding:
-    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored chain."""
+    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored chain. The parts of a
+    composed kernel that have a transition density are checked for moves they make themselves."""
     cases = []
     for instance in subject.instances:
         model = instance.model
@@ -31,6 +32,25 @@ def reversal(subject: Subject) -> Finding:
 
             over = jax.jit(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
             cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
+        for number, part in enumerate(_parts(model.kernel(y, rows[0]))):
+            if isinstance(part, ScoredKernel):
+
+                def moved(key, x, powers, model=model, y=y, number=number):
+                    part = _parts(model.kernel(y, powers))[number]
+                    new = part.step(key, x)
+                    left = model.log_annealed(x, y, powers) + part.log_prob(new, x)
+                    return left - model.log_annealed(new, y, powers) - part.reversed().log_prob(x, new)
+
+                over = jax.jit(jax.vmap(jax.vmap(moved, (None, None, 0)), (0, 0, None)))
+                error = np.abs(np.asarray(over(keys, states, rows)))
+                s, b = np.unravel_index(np.argmax(error), error.shape)
+                cases.append(
+                    Case(
+                        float(error.max()),
+                        f"part {number + 1} of the kernel and its reversal disagree by {error[s, b]:.2g} nats on a move from"
+                        f" {show(jax.tree.map(lambda a, s=s: a[s], states))} at powers {describe_powers(rows[b])}.",
+                    )
+                )
         if isinstance(model, TransitionDensity):
             chain = model.scored_chain(y)
             begin = jax.vmap(lambda k, s, chain=chain: chain.begin(k, s))
@@ -50,6 +70,11 @@ def reversal(subject: Subject) -> Finding:
                 Case(gap, f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.")
             )
     return worst(cases, "the kernel has no transition density (ScoredKernel)")
+
+
+def _parts(kernel) -> tuple[Kernel, ...]:
+    """The kernels of a composition."""
+    return kernel.kernels if isinstance(kernel, Compose) else ()
 
 
 def _chain_density(model, x, y):

@@ -39,7 +39,7 @@ def compare(
         ),
     ] = 0.5,
     chains: Annotated[int, typer.Option(help="AIS chains.")] = 20,
-    first: Annotated[int, typer.Option(help="Distributions to begin with.")] = 128,
+    first: Annotated[int, typer.Option(help="Distributions to begin with.")] = 256,
     max_effort: Annotated[int, typer.Option(help="Distributions at the most.")] = 16_384,
     plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,

@@ -24,7 +24,7 @@ import numpy as np
 
 from bracketz.conjugate import Beta, Dirichlet, InverseGamma
 from bracketz.errors import InputError
-from bracketz.kernel import Compose, Kernel, Reversible, Visit
+from bracketz.kernel import Compose, Kernel, Reversible, ScoredKernel, Visit
 from bracketz.models.base import (
     Collapsed,
     Conjugate,
@@ -97,7 +97,9 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed(state.latent, y, powers)
 
     def kernel(self, y, powers) -> Kernel:
-        return Compose((LatentSweep(self, y, powers), HyperUpdate(self, y, powers)))
+        plain = self.fixed_model(self.components).kernel(y, powers)  # type: ignore[attr-defined]
+        sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
+        return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
 
     # What is integrated out.
 
@@ -180,6 +182,13 @@ class LatentSweep(Kernel):
             return visit._replace(put=put)
 
         return tuple(lifted(v) for v in self._kernel(state).visits(state.latent, parameters))
+
+
+class ScoredLatentSweep(LatentSweep, ScoredKernel):
+    """The same where the model's own sweep knows its transition density; the kit looks at it."""
+
+    def log_prob(self, new_state, state):
+        return self._kernel(state).log_prob(new_state.latent, state.latent)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
