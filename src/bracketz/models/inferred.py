@@ -27,7 +27,6 @@ from bracketz.errors import InputError
 from bracketz.kernel import Compose, Kernel, Reversible, ScoredKernel, Visit
 from bracketz.models.base import (
     Collapsed,
-    Conjugate,
     Enumerable,
     Model,
     Predictive,
@@ -66,7 +65,7 @@ class BinaryHyper(NamedTuple):
 class Inferred(Collapsed, Model, Predictive, Enumerable):
     """What the three share. A subclass is a dataclass of the priors' parameters."""
 
-    fixed_model: ClassVar[type[Conjugate]]
+    fixed_model: ClassVar[Any]  # a Conjugate model class
     components: int
     finite = False
 
@@ -97,7 +96,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed(state.latent, y, powers)
 
     def kernel(self, y, powers) -> Kernel:
-        plain = self.fixed_model(self.components).kernel(y, powers)  # type: ignore[attr-defined]
+        plain = self.fixed_model(self.components).kernel(y, powers)
         sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
         return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
 
@@ -145,7 +144,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
 
     def _latent_nodes(self, shape):
         plain = self.fixed_model(self.components)
-        return plain.nodes(shape)  # type: ignore[attr-defined]
+        return plain.nodes(shape)
 
     def _scaled(self, state, log_weight):
         return state, log_weight
