@@ -41,6 +41,27 @@ def test_a_users_own_class_on_the_command_line():
     assert answer["model"] == "regression:PolynomialRegression" and answer["converged"]
 
 
+@pytest.mark.slow
+def test_irises_are_more_than_one_cluster(capsys):
+    """A short run of the example: one cluster is far behind, by over 100 nats."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from compare_iris import main
+
+    answer = main(distributions=512)
+    lower = {c.components: c.lower for c in answer.candidates}
+    assert answer.best.components > 1 and lower[1] < answer.best.lower - 100
+    assert "log p(y) >=" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (100, 46))])
+def test_data_sets_of_the_examples(name, shape):
+    sys.path.insert(0, str(ROOT / "examples"))
+    from datasets import table
+
+    names, values = table(name)
+    assert values.shape == shape and len(names) == shape[1] and np.isfinite(values).all()
+
+
 def test_the_example_is_short():
     assert len((ROOT / "examples" / "regression.py").read_text().splitlines()) <= 60
 

@@ -309,3 +309,72 @@ def test_bad_input_gets_one_sentence(bracketz, sim, tmp_path, words, sentence):
     assert sentence in err and err.startswith("error: ") and len(err.strip().splitlines()) == 1
     assert "Traceback" not in err
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+# compare
+
+
+@pytest.fixture
+def table(bracketz, tmp_path):
+    """A .csv of observed data with a header."""
+    y = np.random.default_rng(0).normal(size=(6, 2)) + 3 * (np.arange(6) % 2)[:, None]
+    (tmp_path / "y.csv").write_text("a,b\n" + "\n".join(f"{u},{v}" for u, v in y))
+
+
+QUICKLY = ("--data", "y.csv", "--models", "clustering", "--chains", 4, "--first", 8, "--max-effort", 16)
+
+
+def test_compare_prints_bounds_and_a_verdict(bracketz, table):
+    code, out, _ = bracketz(
+        "compare", *QUICKLY, "--components", "1,2", "--standardize", "--plot", "c.png", "--json"
+    )
+    assert code == 0
+    answer = json.loads(out)
+    assert [c["components"] for c in answer["candidates"]] in ([1, 2], [2, 1])
+    first = answer["candidates"][0]
+    assert {"lower", "standard_error", "distributions", "probability", "evidence_against", "settled"} <= set(
+        first
+    )
+    assert first["side"] == "lower" and answer["decided"] is None and answer["log_jacobian"] != 0
+    assert os.path.getsize("c.png") > 1000
+    code, out, _ = bracketz("compare", *QUICKLY, "--components", "1,2")
+    assert code == 0 and "lower bounds" in out and "Kass and Raftery" in out
+
+
+def test_compare_validates_and_resumes_to_the_same_numbers(bracketz, table):
+    words = ("compare", *QUICKLY, "--components", "2", "--validate", "--json")
+    _, first, _ = bracketz(*words, "--checkpoint", "c.npz")
+    _, second, _ = bracketz(*words, "--checkpoint", "c.npz", "--resume")
+    first, second = json.loads(first), json.loads(second)
+    assert first["candidates"] == second["candidates"]
+    assert len(first["candidates"][0]["simulated"]) == 2 and first["candidates"][0]["margin"] >= 0
+
+
+def test_compare_with_missing_entries(bracketz, table, tmp_path):
+    lines = (tmp_path / "y.csv").read_text().splitlines()
+    lines[2] = lines[2].split(",")[0] + ","
+    (tmp_path / "y.csv").write_text("\n".join(lines))
+    code, _, err = bracketz("compare", *QUICKLY, "--components", "2")
+    assert code == 2 and "row 2 of y.csv holds ''" in err and "--missing ignore" in err
+    code, out, _ = bracketz("compare", *QUICKLY, "--components", "2", "--missing", "ignore", "--json")
+    assert code == 0 and json.loads(out)["missing"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--components", "two"), "whole numbers with commas between, got 'two'"),
+        (("--components", "0"), "components must be a whole number of at least 1, got 0"),
+        (
+            ("--set", "noise_shap=2"),
+            "unknown hyperparameter's prior 'noise_shap'; did you mean 'noise_shape'?",
+        ),
+        (("--set", "noise_shape=-2"), "noise_shape must be a positive number, got -2.0"),
+        (("--missing", "drop"), "unknown --missing 'drop'"),
+        (("--validate", "--simulations", "0"), "--simulations must be at least 1, got 0"),
+        (("--models", "clusterin"), "unknown model 'clusterin'"),
+    ],
+)
+def test_compare_refuses_in_one_sentence(bracketz, table, words, sentence):
+    code, out, err = bracketz("compare", "--data", "y.csv", *words)
+    assert code == 2 and out == "" and sentence in err.replace("\n", " ")
