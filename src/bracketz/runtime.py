@@ -28,8 +28,8 @@ def _jax_has_started() -> bool:
 def _avoid_wrong_fusions() -> None:
     """Keep XLA's CPU compiler from handing reductions to YNNPACK, unless JAX has started or the user chose.
 
-    jaxlib 0.10.2 and later do so by default, and in some float64 fusions of several thousand entries the logarithms
-    come out as 0: a density without its normalising constants (tests/test_runtime.py has one). An empty list of
+    jaxlib 0.10.2 does so by default (as do later ones), and in some float64 fusions of several thousand entries the
+    logarithms come out as 0: a density without its normalising constants (tests/test_runtime.py has one). An empty list of
     fusion types turns it off; jaxlib before 0.10.1 does not know the option.
     """
     flags = os.environ.get("XLA_FLAGS", "")
