@@ -105,10 +105,11 @@ def sampled(subject: Subject) -> Finding:
         return jnp.exp(jax.vmap(ratio)(keys)) - 1
 
     rows = power_rows(shape[0], positive=True)
-    if (
-        float(integrate(lambda v: model.log_joint(state, back(v), y, jnp.asarray(rows[1])), x, other).misfit)
-        <= QUADRATIC
-    ):
+    between = jnp.asarray(rows[1])
+    misfit = jax.jit(
+        lambda a, b: integrate(lambda v: model.log_joint(state, back(v), y, between), a, b).misfit
+    )
+    if float(misfit(x, other)) <= QUADRATIC:
         raise NotApplicable("log_joint is quadratic: densities.collapsed does this exactly")
     surplus = [np.asarray(ratios(jnp.asarray(row))) for row in rows]
     p_values = [float(mean_zero_p(values)) for values in surplus]

@@ -1,6 +1,7 @@
 """What is on the bench: the model, its tiny version, sizes by level, and randomness by check."""
 
 import dataclasses
+import functools
 from functools import cached_property
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -114,6 +115,7 @@ def describe_powers(powers) -> str:
     return "[" + ", ".join(words) + "]"
 
 
+@functools.partial(jax.jit, static_argnames="shape")
 def draw(model: Model, shape: Shape, key):
     """(state, parameters, y) from the joint; parameters are None where nothing is integrated out."""
     key_state, key_parameters, key_data = jax.random.split(key, 3)
