@@ -57,32 +57,22 @@ def evidences(answer: Comparison, path: str | Path) -> None:
     names = list(dict.fromkeys(c.model for c in answer.candidates))
     others = iter(OTHERS * len(names))
     figure, axis = plt.subplots(figsize=(6.4, 4.2))
-    for name in names:
+    sizes = [c.components or 0 for c in answer.candidates]
+    step = 0.025 * (max(sizes) - min(sizes) or 1)  # models side by side, so that no whisker hides another
+    for place, name in enumerate(names):
         colour, marker = MODELS.get(name) or next(others)
         own = sorted((c for c in answer.candidates if c.model == name), key=lambda c: c.components or 0)
-        x, y = [c.components or 0 for c in own], [c.lower for c in own]
+        x = np.array([c.components or 0 for c in own]) + step * (place - (len(names) - 1) / 2)
+        y = np.array([c.lower for c in own])
         axis.plot(x, y, marker=marker, color=colour, lw=1.6, ms=6, label=name)
-        margins = [c.margin for c in own]
-        if None not in margins:
-            axis.errorbar(
-                x,
-                y,
-                yerr=[np.zeros(len(x)), margins],
-                fmt="none",
-                ecolor=colour,
-                elinewidth=1,
-                capsize=4,
-                alpha=0.7,
+        margins = np.array([c.margin or 0.0 for c in own])
+        axis.vlines(x, y, y + margins, color=colour, lw=1)
+        axis.plot(x[margins > 0], (y + margins)[margins > 0], "_", color=colour, ms=9)
+        if own and answer.best in own:
+            at = own.index(answer.best)
+            axis.annotate(
+                "best", (x[at], y[at]), xytext=(-8, 8), textcoords="offset points", ha="right", fontsize=9
             )
-    best = answer.best
-    axis.annotate(
-        "best",
-        (best.components or 0, best.lower),
-        xytext=(0, -16),
-        textcoords="offset points",
-        ha="center",
-        fontsize=9,
-    )
     axis.set_xticks(sorted({c.components for c in answer.candidates if c.components is not None}))
     axis.set_xlabel("components")
     axis.set_ylabel("log p(y), lower bound  [nats]")
