@@ -1,5 +1,6 @@
 """Shared set-up: double precision, all cores, one compilation cache for the whole test run."""
 
+import gc
 import os
 import tempfile
 
@@ -22,6 +23,14 @@ use_all_cores()
 def double_precision():
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forget_compiled_programs():
+    """A process may map 65,530 pieces of memory, each compiled program takes many, and beyond it JAX crashes."""
+    yield
+    jax.clear_caches()
+    gc.collect()
 
 
 @pytest.fixture(params=TINY)

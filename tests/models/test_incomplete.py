@@ -68,7 +68,6 @@ def test_bounds_meet_on_incomplete_data(cls):
     [
         (bz.InferredClustering, "conditionals.ratios"),
         (bz.InferredLowRank, "geweke.exchange"),
-        (bz.InferredBinaryAttributes, "geweke.joint"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
