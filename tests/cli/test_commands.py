@@ -132,7 +132,8 @@ def test_observed_data_as_csv_and_npy(bracketz, tmp_path):
 
 def test_lists(bracketz):
     code, out, _ = bracketz("models", "--json")
-    assert code == 0 and [m["name"] for m in json.loads(out)["models"]] == list(NAMES)
+    listed = [m["name"] for m in json.loads(out)["models"]]
+    assert code == 0 and listed == [*NAMES, *(f"inferred-{name}" for name in NAMES)]
     code, out, _ = bracketz("estimators", "--json")
     listed = {e["name"]: e for e in json.loads(out)["estimators"]}
     assert listed["ais"]["side"] == "lower" and listed["reverse-ais"]["side"] == "upper"
