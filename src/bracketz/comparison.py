@@ -117,12 +117,10 @@ class Comparison:
     @property
     def rivals(self) -> tuple[Candidate, ...]:
         """Those the winner does not clear: their bound plus margin, and twice the standard error, reach it."""
-        if any(c.margin is None for c in self.candidates):
-            return self.candidates[1:]
         best = self.best
 
         def reach(c):
-            return c.lower + c.margin + 2 * math.hypot(c.standard_error, best.standard_error)
+            return c.lower + (c.margin or 0.0) + 2 * math.hypot(c.standard_error, best.standard_error)
 
         return tuple(c for c in self.candidates[1:] if reach(c) >= best.lower)
 
@@ -163,7 +161,9 @@ class Comparison:
             entry |= {
                 "probability": float(probability),
                 "behind": self.best.lower - candidate.lower,
-                "evidence_against": strength(self.best.lower - candidate.lower),
+                "evidence_against": None
+                if candidate is self.best
+                else strength(self.best.lower - candidate.lower),
                 "margin": candidate.margin,
                 "side": "lower",
             }

@@ -128,7 +128,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
                 "quadrature over the hyperparameters takes at most 2 mixture components or 1 attribute,"
                 f" got {self.components} components"
             )
-        grids = [prior.grid(*self._steps) for prior in priors]
+        grids = [prior.grid() for prior in priors]
         index = np.indices([len(values) for values, _ in grids]).reshape(len(grids), -1)
         hyper = type(priors)(*(values[i] for (values, _), i in zip(grids, index, strict=True)))
         log_weight = sum(weights[i] for (_, weights), i in zip(grids, index, strict=True))
@@ -139,12 +139,8 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         log_weight = np.repeat(log_weight, count) + scale
         return self._scaled(InferredState(latent, hyper), log_weight)
 
-    #: The step of the grids, where it is not their own default.
-    _steps: ClassVar[tuple] = ()
-
     def _latent_nodes(self, shape):
-        plain = self.fixed_model(self.components)
-        return plain.nodes(shape)
+        return self.fixed_model(self.components).nodes(shape)
 
     def _scaled(self, state, log_weight):
         return state, log_weight
@@ -308,8 +304,6 @@ class InferredLowRank(Inferred):
 
     def tiny(self):
         return InferredLowRank(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
-
-    _steps = (0.4,)
 
     def _latent_nodes(self, shape):
         """V in units of its standard deviation, for K = 1 and one column."""
