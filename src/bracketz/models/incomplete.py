@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bracketz.conditional import Gaussian
 from bracketz.errors import InputError
 from bracketz.kernel import Compose, Kernel
 from bracketz.models.base import Collapsed, Conjugate, Model
@@ -27,46 +28,34 @@ from bracketz.pytree import pytree_dataclass
 
 
 class Regressions(NamedTuple):
-    """A batch of regressions' coefficients: exp(<shift_b, x_b> - |L_b^T x_b|^2 / 2) each. A ``Conditional``."""
+    """The coefficients of a batch of regressions, one ``Gaussian`` each. A ``Conditional``."""
 
-    cholesky: jax.Array  # (B, K, K)
-    shift: jax.Array  # (B, K)
+    each: Gaussian  # leading axis B: cholesky (B, K, K), shift (B, K)
 
     @property
     def law(self):
-        return "normal"
+        return self.each.law
 
     @property
     def support(self):
-        return None
+        return self.each.support
 
     @property
     def noise_shape(self):
-        return self.shift.shape
-
-    @property
-    def whitened(self):
-        return jax.scipy.linalg.solve_triangular(self.cholesky, self.shift[..., None], lower=True)[..., 0]
-
-    @property
-    def log_det(self):
-        """Of the precision's root, all of the batch."""
-        return jnp.sum(jnp.log(jnp.diagonal(self.cholesky, axis1=-2, axis2=-1)))
+        return self.each.noise_shape
 
     def from_noise(self, noise):
-        right = (self.whitened + noise)[..., None]
-        return jax.scipy.linalg.solve_triangular(self.cholesky, right, lower=True, trans="T")[..., 0]
+        return jax.vmap(Gaussian.from_noise)(self.each, noise)
 
     def sample(self, key):
-        return self.from_noise(jax.random.normal(key, self.shift.shape))
+        return self.from_noise(jax.random.normal(key, self.noise_shape))
 
     def log_density(self, value):
-        projected = jnp.einsum("bij,bi->bj", self.cholesky, value)
-        return jnp.sum(self.shift * value) - 0.5 * jnp.sum(projected**2)
+        return jnp.sum(jax.vmap(Gaussian.log_density)(self.each, value))
 
     @property
     def log_normalizer(self):
-        return 0.5 * jnp.sum(self.whitened**2) + 0.5 * self.shift.size * jnp.log(2 * jnp.pi) - self.log_det
+        return jnp.sum(jax.vmap(lambda one: one.log_normalizer)(self.each))
 
 
 @pytree_dataclass
@@ -112,7 +101,8 @@ class Incomplete(Collapsed, Model):
         design = own.design(latent)
         prior = jnp.eye(design.shape[1]) / own.coefficient_variance
         precision = prior + jnp.einsum("nk,nb,nl->bkl", design, w, design)
-        return Regressions(jnp.linalg.cholesky(precision), (w * y).T @ design)
+        cholesky = jnp.linalg.cholesky(precision)
+        return Regressions(Gaussian(cholesky, (w * y).T @ design, jnp.zeros(len(cholesky))))
 
     # The four methods.
 
@@ -122,13 +112,13 @@ class Incomplete(Collapsed, Model):
     def log_annealed(self, state, y, powers):
         own, _ = self.plain(state)
         w = self.weights(powers)
-        found = self.regressions(state, y, powers)
+        theta = self.regressions(state, y, powers)
+        prior_scale = jnp.log(2 * jnp.pi * own.coefficient_variance)
         return (
             self.model.log_annealed(state, jnp.zeros_like(y), jnp.zeros_like(powers))
             - 0.5 * jnp.sum(w * (jnp.log(2 * jnp.pi * own.noise_variance) + y**2 / own.noise_variance))
-            - found.log_det
-            - 0.5 * found.shift.size * jnp.log(own.coefficient_variance)
-            + 0.5 * jnp.sum(found.whitened**2)
+            + theta.log_normalizer
+            - 0.5 * np.prod(theta.noise_shape) * prior_scale
         )
 
     def sample_parameters(self, key, state, shape):
