@@ -15,7 +15,12 @@ from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import log_ndtr, ndtr, ndtri
+
+from bracketz.linear import solve_lower
+
+MAX_TRIANGLE = 64
 
 
 class Conditional(Protocol):
@@ -41,10 +46,12 @@ def log_prob(conditional: Conditional, value):
 
 def inverse_cdf(weights, u):
     """Index k with probability weights[k] / sum(weights), from one uniform u in [0, 1)."""
-    cumulative = jnp.cumsum(weights)
+    k = weights.shape[0]
+    # A product with a triangle of ones, where that is small: XLA's own cumulative sum is slow on a CPU.
+    cumulative = weights @ np.triu(np.ones((k, k))) if k <= MAX_TRIANGLE else jnp.cumsum(weights)
     # "<=": a category of zero weight is never chosen, not even at u = 0.
     index = jnp.sum(cumulative <= u * cumulative[-1])
-    return jnp.minimum(index, weights.shape[0] - 1).astype(jnp.int32)
+    return jnp.minimum(index, k - 1).astype(jnp.int32)
 
 
 class Categorical(NamedTuple):
@@ -101,12 +108,10 @@ class Gaussian(NamedTuple):
         return self.shift.shape
 
     def _whitened_shift(self):
-        return jax.scipy.linalg.solve_triangular(self.cholesky, self.shift, lower=True)
+        return solve_lower(self.cholesky, self.shift)
 
     def from_noise(self, noise):
-        return jax.scipy.linalg.solve_triangular(
-            self.cholesky, self._whitened_shift() + noise, lower=True, trans="T"
-        )
+        return solve_lower(self.cholesky, self._whitened_shift() + noise, transposed=True)
 
     def sample(self, key):
         return self.from_noise(jax.random.normal(key, self.shift.shape, self.shift.dtype))

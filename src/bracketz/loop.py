@@ -23,6 +23,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bracketz.errors import InputError
+from bracketz.noise import THREEFRY
 from bracketz.runtime import double_precision, usable_devices, use_all_cores
 from bracketz.session import Session
 from bracketz.weights import logmeanexp
@@ -80,7 +81,7 @@ def _layout(chains: int, devices: list) -> tuple[int, int, list]:
 
 
 def _chain_keys(seed, stream, chain_ids):
-    key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), stream)
+    key = jax.random.fold_in(jax.random.key(seed, impl=THREEFRY), stream)
     return jax.vmap(lambda chain: jax.random.fold_in(key, chain))(chain_ids)
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.conditional import Categorical, Gaussian, log_prob
+from bracketz.linear import cholesky, solve_lower
 from bracketz.models.binary_row import BitByBit, WholeRow, pattern_table, patterns
+from bracketz.models.low_rank import EigenGaussians, Left, RowGaussians, eigen
 from tiny_instances import TINY, power_rows
 
 KEYS = [jax.random.key(s) for s in range(3)]
@@ -84,17 +86,64 @@ def test_low_rank_left_draws_have_the_scored_law():
     powers = power_rows(4)[3]
     kernel = model.kernel(y, powers)
     right = model.sample_prior(jax.random.key(0), shape).right
-    zero = jnp.zeros((4, 3))
+    zero = jnp.zeros((3, 4))
     draw = kernel.left_conditional(right).from_noise
     mean = draw(zero)
     for i in range(4):
-        columns = [draw(zero.at[i, k].set(1.0))[i] - mean[i] for k in range(3)]
+        columns = [draw(zero.at[k, i].set(1.0))[i] - mean[i] for k in range(3)]
         root = jnp.stack(columns, axis=1)
         gaussian = model.row_conditional(right, y[i], powers[i])
         np.testing.assert_allclose(
             root @ root.T, jnp.linalg.inv(gaussian.cholesky @ gaussian.cholesky.T), atol=1e-10
         )
         np.testing.assert_allclose(mean[i], gaussian.from_noise(jnp.zeros(3)), atol=1e-10)
+
+
+def test_rows_factored_one_by_one_and_in_the_eigenbasis_are_one_law():
+    """Few components factor every row by itself, many share an eigendecomposition: same mean, covariance and mass."""
+    model, shape = LowRank(components=4), (6, 5)
+    y = simulate(model, *shape, seed=3).y
+    rows = model.kernel(y, power_rows(6)[3]).left_conditional(
+        model.sample_prior(jax.random.key(0), shape).right
+    )
+    assert isinstance(rows, RowGaussians)
+    other, zero = eigen(rows), jnp.zeros((4, 6))
+    np.testing.assert_allclose(rows.log_normalizer, other.log_normalizer, atol=1e-10)
+    np.testing.assert_allclose(rows.from_noise(zero), other.from_noise(zero), atol=1e-10)
+    value = jax.random.normal(jax.random.key(1), (6, 4))
+    np.testing.assert_allclose(rows.log_density(value), other.log_density(value), atol=1e-10)
+    noise = jnp.eye(24).reshape(24, 4, 6)
+    roots = (
+        jax.vmap(g.from_noise)(noise).reshape(24, 24) - g.from_noise(zero).ravel() for g in (rows, other)
+    )
+    a, b = (root.T @ root for root in roots)
+    np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def test_many_components_take_the_eigenbasis():
+    model, shape = LowRank(components=9), (6, 12)
+    y = simulate(model, *shape, seed=3).y
+    kernel, state = model.kernel(y, power_rows(6)[3]), model.sample_prior(jax.random.key(0), shape)
+    assert isinstance(kernel.left_conditional(state.right), EigenGaussians)
+    left = Left(jax.random.normal(jax.random.key(1), (6, 9)))
+    collapsed = model.log_annealed(state, y, power_rows(6)[3])
+    joint = model.log_joint(state, left, y, power_rows(6)[3])
+    np.testing.assert_allclose(
+        joint - collapsed, log_prob(kernel.left_conditional(state.right), left.left), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 8, 11])
+def test_written_out_factors_and_solves_are_lapack_s(k):
+    root = jax.random.normal(jax.random.key(k), (k, k))
+    a, b = root @ root.T + jnp.eye(k), jax.random.normal(jax.random.key(99), (k, 3))
+    factor = cholesky(a)
+    np.testing.assert_allclose(factor, np.linalg.cholesky(a), atol=1e-12)
+    for right in (b, b[:, 0]):
+        np.testing.assert_allclose(solve_lower(factor, right), np.linalg.solve(factor, right), atol=1e-10)
+        np.testing.assert_allclose(
+            solve_lower(factor, right, True), np.linalg.solve(factor.T, right), atol=1e-10
+        )
 
 
 @pytest.mark.parametrize("row", range(5))

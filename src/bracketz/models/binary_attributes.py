@@ -8,8 +8,9 @@ H = Z^T C Y,
 
     log f(Z; b) = sum_ik log Bern(z_ik; pi_k) + const(b) - (D/2) log det(s_a^2 P) + tr(H^T P^-1 H) / 2.
 
-A sweep keeps the posterior of A (covariance P^-1, mean P^-1 H, and the Gram matrix of the mean) by
-rank-one downdates and updates, after the accelerated samplers of Doshi-Velez and Ghahramani (2009).
+A sweep keeps the posterior of A (covariance P^-1, H, and the Gram matrix of the mean M = P^-1 H) by
+rank-one downdates and updates, after the accelerated samplers of Doshi-Velez and Ghahramani (2009). The mean itself
+is never formed: H changes by c z y^T, and M y = P^-1 (H y) is all a visit needs of it.
 Given the posterior without row i, a new row z has weight
 
     prior(z) * (1 + c v)^(-D/2) * exp( -c |y_i - M^T z|^2 / (2 (1 + c v)) ),   v = z^T P^-1 z,
@@ -58,11 +59,22 @@ class Features(NamedTuple):
 
 
 class FeaturePosterior(NamedTuple):
-    """Gaussian posterior of A under powers; its columns share the covariance."""
+    """Gaussian posterior of A under powers; its columns share the covariance. M = P^-1 H is its mean."""
 
     covariance: jax.Array  # P^-1, (K, K)
-    mean: jax.Array  # M = P^-1 H, (K, D)
     gram: jax.Array  # M M^T, (K, K)
+    weighted_sum: jax.Array  # H, (K, D)
+
+
+class WithoutRow(NamedTuple):
+    """The posterior less one row. H is written once a visit, when the row comes back: until then it still holds the
+    row, and only M y is corrected."""
+
+    covariance: jax.Array  # (K, K), without the row
+    gram: jax.Array  # (K, K), without
+    cross: jax.Array  # M y, (K,), without
+    weighted_sum: jax.Array  # (K, D), *with* the row
+    removed: jax.Array  # the row's bits, (K,)
 
 
 class Row(NamedTuple):
@@ -252,36 +264,35 @@ class BinaryGibbs(GibbsScan):
         cholesky, h = self.model._precision(latents, self.rows.y, self.rows.c)
         covariance = jax.scipy.linalg.cho_solve((cholesky, True), jnp.eye(h.shape[0]))
         mean = covariance @ h
-        return FeaturePosterior(covariance, mean, mean @ mean.T)
+        return FeaturePosterior(covariance, mean @ mean.T, h)
 
     def remove(self, cache, row, latent):
-        return self._add(cache, row, latent, -row.c)
+        cross = cache.covariance @ (cache.weighted_sum @ row.y)
+        covariance, gram, change = self._add(cache.covariance, cache.gram, cross, row, latent, -row.c)
+        return WithoutRow(covariance, gram, cross + change, cache.weighted_sum, latent)
 
     def insert(self, cache, row, latent):
-        return self._add(cache, row, latent, row.c)
+        covariance, gram, _ = self._add(cache.covariance, cache.gram, cache.cross, row, latent, row.c)
+        weights = row.c * (latent - cache.removed)
+        return FeaturePosterior(covariance, gram, cache.weighted_sum + weights[:, None] * row.y)
 
-    def _add(self, cache, row, latent, c):
+    def _add(self, covariance, gram, cross, row, latent, c):
         """Precision P + c z z^T and H + c z y^T (c < 0 takes the row out), by Sherman-Morrison.
 
-        With g = P^-1 z, v = z.g, r = y - M^T z and a = c / (1 + c v):
-        P^-1 -= a g g^T,  M += a g r^T,  M M^T += a (g (M r)^T + (M r) g^T) + a^2 |r|^2 g g^T.
+        With g = P^-1 z, r = y - M^T z, a = c / (1 + c z.g) and s = a g:
+        P^-1 -= s g^T,  M += s r^T,  M M^T += s t^T + t s^T,  t = M r + |r|^2 s / 2.
+        No D-sized work: M r = M y - M M^T z and r.y = |y|^2 - z.M y. Returns P^-1, M M^T and the change of M y.
         """
-        cov, mean, gram = cache
-        g = cov @ latent
-        a = c / (1 + c * (latent @ g))
-        r = row.y - latent @ mean
-        mean_r = mean @ r
-        gg = g[:, None] * g
-        cross = g[:, None] * mean_r
-        return FeaturePosterior(
-            cov - a * gg,
-            mean + a * g[:, None] * r,
-            gram + a * (cross + cross.T) + (a * a * (r @ r)) * gg,
-        )
+        g = covariance @ latent
+        s = c / (1 + c * (latent @ g)) * g
+        mean_r = cross - gram @ latent
+        r_y = row.square - latent @ cross
+        t = mean_r + 0.5 * (r_y - latent @ mean_r) * s
+        return covariance - s[:, None] * g, gram + (s[:, None] * t + t[:, None] * s), r_y * s
 
     def conditional(self, cache, row, latent):
         weight = RowWeight(
-            *self.model._log_odds(), cache.covariance, cache.gram, cache.mean @ row.y, row.square,
+            *self.model._log_odds(), cache.covariance, cache.gram, cache.cross, row.square,
             row.c, row.y.shape[0],
         )  # fmt: skip
         if self.whole_row:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.conditional import inverse_cdf
+from bracketz.elementary import log
 
 
 class RowWeight(NamedTuple):
@@ -139,18 +140,21 @@ class BitByBit(NamedTuple):
         logits = [None] * k_bits
         for k in range(k_bits)[:: -1 if self.backward else 1]:
             old = bits[k]
-            # Both quadratics with bit k off, then on.
-            v0 = variance - old * (2 * cov_z[k] - w.covariance[k, k])
-            r0 = distance - old * (2 * gram_z[k] - 2 * w.cross[k] - w.gram[k, k])
-            cov_off, gram_off = cov_z[k] - old * w.covariance[k, k], gram_z[k] - old * w.gram[k, k]
-            v1 = v0 + 2 * cov_off + w.covariance[k, k]
-            r1 = r0 + 2 * gram_off + w.gram[k, k] - 2 * w.cross[k]
-            i0, i1 = 1 + w.c * v0, 1 + w.c * v1
-            logits[k] = w.log_odds[k] - 0.5 * w.columns * jnp.log(i1 / i0) - 0.5 * w.c * (r1 / i1 - r0 / i0)
+            # What switching bit k on adds to both quadratics, and their values with it off.
+            dv = 2 * cov_z[k] + (1 - 2 * old) * w.covariance[k, k]
+            dr = 2 * (gram_z[k] - w.cross[k]) + (1 - 2 * old) * w.gram[k, k]
+            v0, r0 = variance - old * dv, distance - old * dr
+            i0 = 1 + w.c * v0
+            i1 = i0 + w.c * dv
+            # log(i1 / i0) and r1 / i1 - r0 / i0 with one division.
+            inverse = 1 / (i0 * i1)
+            logits[k] = w.log_odds[k] - 0.5 * (
+                w.columns * log(i1 * i1 * inverse) + w.c * (dr * i0 - r0 * w.c * dv) * inverse
+            )
             new = choose(k, logits[k])
             change = new - old
             cov_z, gram_z = cov_z + change * w.covariance[k], gram_z + change * w.gram[k]
-            variance, distance = v0 + new * (v1 - v0), r0 + new * (r1 - r0)
+            variance, distance = v0 + new * dv, r0 + new * dr
             bits[k] = new
         return jnp.stack(bits), jnp.stack(logits)
 

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.conditional import Categorical, Gaussian
+from bracketz.elementary import log
 from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models.base import (
@@ -255,13 +256,15 @@ class ClusteringGibbs(GibbsScan):
         )
 
     def conditional(self, cache, row, latent):
-        """log pi_k + [log-mass of cluster k with the point] - [without]; common factors of row i dropped."""
-        lam = cache.precision
-        lam_with = lam + row.c
-        square_with = cache.square + row.c * (2 * cache.dots + row.c * row.square)
+        """log pi_k + [log-mass of cluster k with the point] - [without]; common factors of row i dropped.
+
+        |S + c y|^2 / (lam + c) - |S|^2 / lam = c (lam (2 S.y + c |y|^2) - |S|^2) / (lam (lam + c)): one division.
+        """
+        lam, c = cache.precision, row.c
+        lam_with = lam + c
+        inverse = 1 / (lam * lam_with)
+        gain = c * (lam * (2 * cache.dots + c * row.square) - cache.square) * inverse
         d = row.y.shape[0]
         return Categorical(
-            jnp.log(self.model.mixture)
-            - 0.5 * d * jnp.log(lam_with / lam)
-            + 0.5 * (square_with / lam_with - cache.square / lam)
+            jnp.log(self.model.mixture) - 0.5 * d * log(lam_with * lam_with * inverse) + 0.5 * gain
         )

@@ -7,8 +7,9 @@ With c_i = b_i / s_n^2 and Lam_i = I/s_u^2 + c_i V V^T,
 
     log f(V; b) = log p(V) + const(b) + sum_i [ -(1/2) log det(s_u^2 Lam_i) + (c_i^2/2) y_i^T V^T Lam_i^-1 V y_i ].
 
-All Lam_i share the eigenvectors of V V^T, so one K x K eigendecomposition serves every row:
-O(N K D + K^3) for a density or a sweep.
+The sum is the log-mass of U | V, so density and kernel share one conditional. Up to K = 8 every Lam_i is factored
+by itself, O(N K D + N K^3), which is the fastest for a few components; beyond, one eigendecomposition of V V^T serves
+every row, O(N K D + K^3).
 """
 
 import dataclasses
@@ -19,8 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.conditional import Gaussian
+from bracketz.elementary import log
 from bracketz.errors import InputError
 from bracketz.kernel import Reversible, Visit
+from bracketz.linear import MAX_WRITTEN_OUT, cholesky, written_out_factor, written_out_solve
 from bracketz.models.base import (
     Conjugate,
     Enumerable,
@@ -53,23 +56,6 @@ class Factors(NamedTuple):
     right: jax.Array  # (K, D)
 
 
-class Spectrum(NamedTuple):
-    """V V^T = Q diag(e) Q^T, and every row projected: Q^T V y_i."""
-
-    vectors: jax.Array  # Q, (K, K)
-    values: jax.Array  # e, (K,)
-    projected: jax.Array  # (N, K)
-
-    def precision(self, c, left_variance):
-        """Eigenvalues of Lam_i for every row, (N, K)."""
-        return 1 / left_variance + c[:, None] * self.values
-
-
-def spectrum(right, y) -> Spectrum:
-    values, vectors = jnp.linalg.eigh(right @ right.T)
-    return Spectrum(vectors, jnp.maximum(values, 0.0), (y @ right.T) @ vectors)
-
-
 @pytree_dataclass
 class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumerable):
     """See the module docstring."""
@@ -98,14 +84,13 @@ class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumer
         return LowRankState(scale * jax.random.normal(key, (self.components, shape[1])))
 
     def log_annealed(self, state, y, powers):
-        c = powers / self.noise_variance
-        basis = spectrum(state.right, y)
-        precision = basis.precision(c, self.left_variance)
+        left = self.kernel(y, powers).left_conditional(state.right)
+        latents = y.shape[0] * self.components
         return (
             normal_log_density(state.right, 0.0, self.right_variance)
             + gaussian_log_constant(y, powers, self.noise_variance)
-            - 0.5 * jnp.sum(jnp.log(self.left_variance * precision))
-            + 0.5 * jnp.sum((c[:, None] * basis.projected) ** 2 / precision)
+            - 0.5 * latents * jnp.log(2 * jnp.pi * self.left_variance)
+            + left.log_normalizer
         )
 
     def kernel(self, y, powers) -> "LowRankGibbs":
@@ -169,7 +154,7 @@ class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumer
         precision = jnp.eye(k) / self.left_variance + c * fixed @ fixed.T
         constant = row_log_constant(row, power, self.noise_variance)
         log_scale = constant - 0.5 * k * jnp.log(2 * jnp.pi * self.left_variance)
-        return Gaussian(jnp.linalg.cholesky(precision), c * fixed @ row, log_scale)
+        return Gaussian(cholesky(precision), c * fixed @ row, log_scale)
 
     def sample_row(self, key, fixed, latent):
         mean = latent @ fixed
@@ -196,12 +181,65 @@ class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumer
         return LowRank(1, 1.2, 0.8, 1.7), (4, 1)
 
 
-class EigenGaussian(NamedTuple):
-    """Independent rows x_i ~ exp(<s_i, x> - x^T Lam_i x / 2), Lam_i = Q diag(precision_i) Q^T, s_i = Q shift_i."""
+class RowGaussians(NamedTuple):
+    """Independent rows u_i ~ exp(<s_i, u> - u^T Lam_i u / 2), Lam_i = precision I + c_i Gram, each factored by itself.
+
+    Inside, K comes first and the rows last: every entry of a factor is one array over the rows.
+    """
+
+    gram: jax.Array  # V V^T, (K, K)
+    c: jax.Array  # (N,)
+    precision: jax.Array | float  # a priori
+    shift: jax.Array  # (K, N)
+
+    @property
+    def law(self):
+        return "normal"
+
+    @property
+    def support(self):
+        return None
+
+    @property
+    def noise_shape(self):
+        return self.shift.shape
+
+    def _factor(self):
+        k = self.gram.shape[0]
+        return written_out_factor(
+            [[self.c * self.gram[p, q] + self.precision * (p == q) for q in range(p + 1)] for p in range(k)]
+        )
+
+    def from_noise(self, noise):
+        factor = self._factor()
+        whitened = written_out_solve(factor, self.shift)
+        moved = [mean + step for mean, step in zip(whitened, noise, strict=True)]
+        return jnp.stack(written_out_solve(factor, moved, transposed=True)).T
+
+    def sample(self, key):
+        return self.from_noise(standard_normal(key, self.shift.shape))
+
+    def log_density(self, value):
+        quadratic = self.precision * jnp.sum(value**2) + jnp.sum(
+            self.c[:, None] * (value @ self.gram) * value
+        )
+        return jnp.sum(self.shift.T * value) - 0.5 * quadratic
+
+    @property
+    def log_normalizer(self):
+        factor = self._factor()
+        # The diagonal holds reciprocals: their logs are minus half the log-determinant.
+        half_log_det = -sum(jnp.sum(log(row[-1])) for row in factor)
+        fit = sum(jnp.sum(x * x) for x in written_out_solve(factor, self.shift))
+        return 0.5 * self.shift.size * jnp.log(2 * jnp.pi) - half_log_det + 0.5 * fit
+
+
+class EigenGaussians(NamedTuple):
+    """The same rows with Lam_i = Q diag(precision_i) Q^T, s_i = Q shift_i: for many components."""
 
     vectors: jax.Array  # Q, (K, K)
-    precision: jax.Array  # (N, K)
-    shift: jax.Array  # (N, K), in the eigenbasis
+    precision: jax.Array  # (K, N)
+    shift: jax.Array  # (K, N), in the eigenbasis
 
     @property
     def law(self):
@@ -216,18 +254,25 @@ class EigenGaussian(NamedTuple):
         return self.shift.shape
 
     def from_noise(self, noise):
-        return (self.shift / self.precision + noise / jnp.sqrt(self.precision)) @ self.vectors.T
+        return (self.vectors @ (self.shift / self.precision + noise / jnp.sqrt(self.precision))).T
 
     def sample(self, key):
-        return self.from_noise(jax.random.normal(key, self.shift.shape))
+        return self.from_noise(standard_normal(key, self.shift.shape))
 
     def log_density(self, value):
-        rotated = value @ self.vectors
+        rotated = (value @ self.vectors).T
         return jnp.sum(self.shift * rotated - 0.5 * self.precision * rotated**2)
 
     @property
     def log_normalizer(self):
         return 0.5 * jnp.sum(self.shift**2 / self.precision + jnp.log(2 * jnp.pi / self.precision))
+
+
+def eigen(rows: RowGaussians) -> EigenGaussians:
+    """V V^T = Q diag(e) Q^T: all rows in the eigenbasis."""
+    values, vectors = jnp.linalg.eigh(rows.gram)
+    precision = rows.precision + jnp.maximum(values, 0.0)[:, None] * rows.c
+    return EigenGaussians(vectors, precision, vectors.T @ rows.shift)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -241,23 +286,23 @@ class LowRankGibbs(Reversible):
     y: jax.Array  # (N, D)
     c: jax.Array  # (N,)
 
-    def left_conditional(self, right) -> "EigenGaussian":
-        """U | V: rows are independent, with precisions Lam_i that share the eigenvectors of V V^T."""
-        basis = spectrum(right, self.y)
-        precision = basis.precision(self.c, self.model.left_variance)
-        return EigenGaussian(basis.vectors, precision, self.c[:, None] * basis.projected)
+    def left_conditional(self, right) -> RowGaussians | EigenGaussians:
+        """U | V: rows are independent, with precisions Lam_i."""
+        shift = self.c * (right @ self.y.T)
+        rows = RowGaussians(right @ right.T, self.c, 1 / self.model.left_variance, shift)
+        return rows if self.model.components <= MAX_WRITTEN_OUT else eigen(rows)
 
     def right_conditional(self, left) -> Gaussian:
         """V | U: columns are independent and share the precision I/s_v^2 + U^T C U."""
         weighted = self.c[:, None] * left
         precision = jnp.eye(self.model.components) / self.model.right_variance + left.T @ weighted
-        return Gaussian(jnp.linalg.cholesky(precision), weighted.T @ self.y)
+        return Gaussian(cholesky(precision), weighted.T @ self.y)
 
     def step(self, key, state):
         n, d = self.y.shape
-        noise = standard_normal(key, (n + d, self.model.components))
-        left = self.left_conditional(state.right).from_noise(noise[:n])
-        return LowRankState(self.right_conditional(left).from_noise(noise[n:].T))
+        noise = standard_normal(key, (self.model.components, n + d))
+        left = self.left_conditional(state.right).from_noise(noise[:, :n])
+        return LowRankState(self.right_conditional(left).from_noise(noise[:, n:]))
 
     def visits(self, state, parameters):
         u, v = parameters.left, state.right
