@@ -189,12 +189,14 @@ class GibbsScan(ScoredKernel):
         )
         return cache, new, outputs
 
+    def draw(self, latents, noise):
+        """New latents, a function of the noise."""
+        _, new, _ = self._sweep(latents, lambda conditional, u: (conditional.from_noise(u), ()), noise)
+        return new
+
     def step(self, key, state):
         latents = self.latents(state)
-        _, new, _ = self._sweep(
-            latents, lambda conditional, u: (conditional.from_noise(u), ()), self.noise(key, latents)
-        )
-        return self.with_latents(state, new)
+        return self.with_latents(state, self.draw(latents, self.noise(key, latents)))
 
     def log_prob(self, new_state, state):
         _, _, scores = self._sweep(

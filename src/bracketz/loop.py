@@ -35,6 +35,9 @@ CHUNK_SECONDS = 0.25
 #: Chains in one block, at the most. On a CPU a block should stay inside the cache.
 MAX_BLOCK = {"cpu": 64}
 MAX_BLOCK_ACCELERATOR = 1 << 15
+#: And at the least, if there are so many: on an accelerator a small block takes as long as a larger one.
+MIN_BLOCK = {"cpu": 1}
+MIN_BLOCK_ACCELERATOR = 1 << 12
 
 
 class Program(ABC):
@@ -73,8 +76,12 @@ class Outcome(NamedTuple):
 
 def _layout(chains: int, devices: list) -> tuple[int, int, list]:
     """(block size, number of blocks, devices to use). The block size ignores the devices."""
-    cap = MAX_BLOCK.get(devices[0].platform, MAX_BLOCK_ACCELERATOR)
-    block = min(cap, math.ceil(chains / 2))
+    platform = devices[0].platform
+    cap, least = (
+        MAX_BLOCK.get(platform, MAX_BLOCK_ACCELERATOR),
+        MIN_BLOCK.get(platform, MIN_BLOCK_ACCELERATOR),
+    )
+    block = min(cap, chains, max(least, math.ceil(chains / 2)))
     blocks = math.ceil(chains / block)
     used = devices[: min(len(devices), blocks)]
     return block, math.ceil(blocks / len(used)) * len(used), used

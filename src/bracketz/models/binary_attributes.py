@@ -30,6 +30,7 @@ import numpy as np
 from bracketz.conditional import Gaussian
 from bracketz.errors import InputError, unknown
 from bracketz.kernel import GibbsScan, Kernel
+from bracketz.models import fused
 from bracketz.models.base import (
     Conjugate,
     Enumerable,
@@ -259,6 +260,11 @@ class BinaryGibbs(GibbsScan):
 
     def with_latents(self, state, latents):
         return BinaryState(latents)
+
+    def draw(self, latents, noise):
+        if not self.whole_row and fused.chosen(self.model.components, self.rows.y.shape[1]):
+            return fused.binary_draw(self, latents, noise)
+        return super().draw(latents, noise)
 
     def cache(self, latents):
         cholesky, h = self.model._precision(latents, self.rows.y, self.rows.c)

@@ -40,6 +40,17 @@ class RowWeight(NamedTuple):
         return self.weight(self.log_off + bits @ self.log_odds, variance, distance)
 
 
+def bit_logit(log_odds, columns, c, v0, r0, dv, dr):
+    """Log-odds of a bit: the difference of ``RowWeight.weight`` with it on (v0 + dv, r0 + dr) and off.
+
+    With i0 = 1 + c v0 and i1 = i0 + c dv, log(i1 / i0) and r1 / i1 - r0 / i0 = (dr i0 - r0 c dv) / (i0 i1) share a division.
+    """
+    i0 = 1 + c * v0
+    i1 = i0 + c * dv
+    inverse = 1 / (i0 * i1)
+    return log_odds - 0.5 * (columns * log(i1 * i1 * inverse) + c * (dr * i0 - r0 * c * dv) * inverse)
+
+
 def patterns(k: int) -> np.ndarray:
     """All 2^k rows of bits, (2^k, k); the first bit is the most significant."""
     return ((np.arange(2**k)[:, None] >> np.arange(k)[::-1]) & 1).astype(float)
@@ -144,13 +155,7 @@ class BitByBit(NamedTuple):
             dv = 2 * cov_z[k] + (1 - 2 * old) * w.covariance[k, k]
             dr = 2 * (gram_z[k] - w.cross[k]) + (1 - 2 * old) * w.gram[k, k]
             v0, r0 = variance - old * dv, distance - old * dr
-            i0 = 1 + w.c * v0
-            i1 = i0 + w.c * dv
-            # log(i1 / i0) and r1 / i1 - r0 / i0 with one division.
-            inverse = 1 / (i0 * i1)
-            logits[k] = w.log_odds[k] - 0.5 * (
-                w.columns * log(i1 * i1 * inverse) + w.c * (dr * i0 - r0 * w.c * dv) * inverse
-            )
+            logits[k] = bit_logit(w.log_odds[k], w.columns, w.c, v0, r0, dv, dr)
             new = choose(k, logits[k])
             change = new - old
             cov_z, gram_z = cov_z + change * w.covariance[k], gram_z + change * w.gram[k]

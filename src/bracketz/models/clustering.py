@@ -21,6 +21,7 @@ from bracketz.conditional import Categorical, Gaussian
 from bracketz.elementary import log
 from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
+from bracketz.models import fused
 from bracketz.models.base import (
     Conjugate,
     Enumerable,
@@ -214,6 +215,17 @@ class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enu
         return ClusterStatistics(1 / self.center_variance + jnp.sum(weights, axis=0), weights.T @ y)
 
 
+def cluster_gain(lam, square, dots, c, row_square, columns):
+    """[log-mass of a cluster with the point] - [without]: -(D/2) log((lam + c) / lam) + (|S + c y|^2 / (lam + c) - |S|^2 / lam) / 2.
+
+    The second part is c (lam (2 S.y + c |y|^2) - |S|^2) / (2 lam (lam + c)), so that one division serves both.
+    """
+    lam_with = lam + c
+    inverse = 1 / (lam * lam_with)
+    gain = c * (lam * (2 * dots + c * row_square) - square) * inverse
+    return 0.5 * gain - 0.5 * columns * log(lam_with * lam_with * inverse)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClusteringGibbs(GibbsScan):
     """Collapsed Gibbs: each z_i from its conditional with the centres integrated out."""
@@ -228,6 +240,11 @@ class ClusteringGibbs(GibbsScan):
 
     def with_latents(self, state, latents):
         return ClusteringState(latents)
+
+    def draw(self, latents, noise):
+        if fused.chosen(self.model.components, self.rows.y.shape[1]):
+            return fused.clustering_draw(self, cluster_gain, latents, noise)
+        return super().draw(latents, noise)
 
     def cache(self, latents):
         precision, weighted_sum = self.model._statistics(latents, self.rows.y, self.rows.c)
@@ -256,15 +273,6 @@ class ClusteringGibbs(GibbsScan):
         )
 
     def conditional(self, cache, row, latent):
-        """log pi_k + [log-mass of cluster k with the point] - [without]; common factors of row i dropped.
-
-        |S + c y|^2 / (lam + c) - |S|^2 / lam = c (lam (2 S.y + c |y|^2) - |S|^2) / (lam (lam + c)): one division.
-        """
-        lam, c = cache.precision, row.c
-        lam_with = lam + c
-        inverse = 1 / (lam * lam_with)
-        gain = c * (lam * (2 * cache.dots + c * row.square) - cache.square) * inverse
-        d = row.y.shape[0]
-        return Categorical(
-            jnp.log(self.model.mixture) - 0.5 * d * log(lam_with * lam_with * inverse) + 0.5 * gain
-        )
+        """Common factors of row i are dropped."""
+        gain = cluster_gain(cache.precision, cache.square, cache.dots, row.c, row.square, row.y.shape[0])
+        return Categorical(jnp.log(self.model.mixture) + gain)
