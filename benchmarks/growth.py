@@ -249,13 +249,24 @@ def picture(lines: list[Line], path: Path) -> None:
                 shown = guide > values.min() / 10
                 frame.loglog(sizes[shown], guide[shown], "--", lw=1, color=colours[line.model], alpha=0.6)
             frame.grid(alpha=0.3)
+            frame.minorticks_off()
+            frame.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], fontsize=8)
         grid[1, column].set_xlabel(axis)
         grid[0, column].set_title(
             "a sweep and chain" if axis in ("rows", "columns", "components") else "a run of AIS", fontsize=9
         )
     grid[0, 0].set_ylabel("milliseconds")
     grid[1, 0].set_ylabel("megabytes")
-    grid[0, 0].legend(fontsize=8, title="dashed: expected slope", title_fontsize=8)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=3,
+        title="dashed: expected slope",
+        fontsize=9,
+        title_fontsize=9,
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
