@@ -1,6 +1,6 @@
 """What a Gibbs sweep costs: JAX, amortised over chains and cores, against Numba by hand on one core.
 
-    python benchmarks/sweep.py [--json] [--chains 50]
+    python benchmarks/sweep.py [--json] [--smoke] [--chains 50]
 
 Both sides run in one process and take turns, and the fastest of the repeats counts, so the ratios hold
 on a busy machine better than the times do. JAX runs through ``bracketz.loop``, as every estimator does;
@@ -9,24 +9,21 @@ sweep). Exit code 1 if a ratio exceeds its goal.
 """
 
 import argparse
-import json
 import sys
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numba_sweeps import sweeper
-from rich.console import Console
-from rich.table import Table
+from programs import Sweeps
+from report import Report, Row, Table, at_most, main, say
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.anneal import Forward
 from bracketz.loop import Outcome, Program, run
 from bracketz.models.base import Model
 from bracketz.path import tempered
-from bracketz.pytree import pytree_dataclass
 from bracketz.session import Session
 
 REPEATS = 7
@@ -47,24 +44,6 @@ CASES = (
 )
 
 
-@pytree_dataclass
-class Sweeps(Program):
-    """The kernel alone, at one row of powers."""
-
-    model: Model
-    y: Any
-    powers: Any
-
-    def start(self, key):
-        return self.model.sample_prior(key, self.y.shape)
-
-    def step(self, key, carry, index):
-        return self.model.kernel(self.y, self.powers).step(key, carry)
-
-    def log_value(self, carry):
-        return jnp.zeros(())
-
-
 class Timing(NamedTuple):
     """Of one model; microseconds a chain, seconds to compile."""
 
@@ -78,19 +57,15 @@ class Timing(NamedTuple):
     compile_edge: float
     cores: float  # that JAX really had, while it swept fastest
 
-    @property
-    def missed(self) -> bool:
-        return self.ratio > self.goal
 
-
-def measure(case: Case, chains: int) -> Timing:
+def measure(case: Case, chains: int, steps: int = STEPS, repeats: int = REPEATS) -> Timing:
     y = simulate(case.model).y
     powers = np.full(len(y), POWER)
 
     def in_jax(program: Program) -> Outcome:
-        return run(program, STEPS, chains=chains, seed=0, stream="sweep", session=Session())
+        return run(program, steps, chains=chains, seed=0, stream="sweep", session=Session())
 
-    programs = Sweeps(case.model, y, powers), Forward(case.model, y, tempered(STEPS + 1))
+    programs = Sweeps(case.model, y, powers), Forward(case.model, y, tempered(steps + 1))
     first = [in_jax(program) for program in programs]
     advance, rng = sweeper(case.model, y, powers), np.random.default_rng(0)
     latents = np.array(first[0].carry[0][0])  # a chain that has run for a while, like the others
@@ -98,16 +73,16 @@ def measure(case: Case, chains: int) -> Timing:
 
     def in_numba() -> float:
         began = time.perf_counter()
-        advance(rng, latents, 10 * STEPS)
-        return (time.perf_counter() - began) / (10 * STEPS)
+        advance(rng, latents, 10 * steps)
+        return (time.perf_counter() - began) / (10 * steps)
 
     def once(program: Program) -> tuple[float, float]:
         """(seconds a step and chain, cores in use)."""
         wall, cpu = time.perf_counter(), time.process_time()
-        seconds = in_jax(program).run_seconds / (STEPS * chains)
+        seconds = in_jax(program).run_seconds / (steps * chains)
         return seconds, (time.process_time() - cpu) / (time.perf_counter() - wall)
 
-    rounds = [(once(programs[0]), once(programs[1]), in_numba()) for _ in range(REPEATS)]
+    rounds = [(once(programs[0]), once(programs[1]), in_numba()) for _ in range(repeats)]
     sweeps, edges, by_hand = zip(*rounds, strict=True)
     (sweep, cores), (edge, _), numba_sweep = min(sweeps), min(edges), min(by_hand)
     return Timing(
@@ -117,46 +92,42 @@ def measure(case: Case, chains: int) -> Timing:
 
 
 def table(timings: list[Timing], chains: int) -> Table:
-    title = f"microseconds a chain; JAX: {chains} chains on {jax.device_count()} devices, Numba: one core"
-    view = Table("model", "", title=title)
-    for heading in ("JAX", "Numba", "ratio", "goal", "compiling"):
-        view.add_column(heading, justify="right")
+    title = (
+        f"sweep: microseconds a chain; JAX: {chains} chains on {jax.device_count()} devices, Numba: one core"
+    )
+    lines = []
     for t in timings:
-        colour = "red" if t.missed else "green"
-        view.add_row(
-            t.model, "sweep", f"{t.sweep:.1f}", f"{t.numba_sweep:.1f}", f"[{colour}]{t.ratio:.2f}[/]",
-            f"{t.goal:g}", f"{t.compile_sweep:.1f} s",
-        )  # fmt: skip
-        view.add_row("", "weight + sweep", f"{t.edge:.1f}", "", "", "", f"{t.compile_edge:.1f} s")
-    return view
+        numbers = [f"{t.sweep:.1f}", f"{t.numba_sweep:.1f}", f"{t.ratio:.2f}", f"{t.compile_sweep:.1f}"]
+        lines.append([t.model, "sweep", *numbers])
+        lines.append(["", "weight + sweep", f"{t.edge:.1f}", "", "", f"{t.compile_edge:.1f}"])
+    return Table(title, ["model", "", "JAX", "Numba", "ratio", "compiling s"], lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+def busy(t: Timing) -> str:
+    """Said if the machine had other things to do."""
+    if jax.default_backend() == "cpu" and t.cores < 0.8 * jax.device_count():
+        return (
+            f"busy machine: JAX had {t.cores:.1f} of {jax.device_count()} cores; run again when it is quiet"
+        )
+    return ""
+
+
+def benchmark(options: argparse.Namespace) -> Report:
+    timings = []
+    for case in CASES[:1] if options.smoke else CASES:
+        timings.append(measure(case, options.chains, *((4, 1) if options.smoke else ())))
+        say(f"{case.name}: {timings[-1].ratio:.2f} times Numba")
+    rows = [
+        Row("sweep", t.model, "JAX / Numba, single thread", t.ratio, "x", at_most(t.goal), busy(t))
+        for t in timings
+    ]
+    details = {"chains": options.chains, "power": POWER, "models": [t._asdict() for t in timings]}
+    return Report("sweep", rows, [table(timings, options.chains)], details=details)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chains", type=int, default=50)
-    options = parser.parse_args()
-    timings = [measure(case, options.chains) for case in CASES]
-    missed = [t.model for t in timings if t.missed]
-    if options.json:
-        answer = {
-            "chains": options.chains,
-            "devices": jax.device_count(),
-            "power": POWER,
-            "models": [t._asdict() for t in timings],
-            "missed": missed,
-        }
-        print(json.dumps(answer, indent=2))
-    else:
-        Console().print(table(timings, options.chains))
-    for t in timings:
-        if t.missed:
-            print(f"goal missed: {t.model} at {t.ratio:.2f}, goal {t.goal:g}", file=sys.stderr)
-        if jax.default_backend() == "cpu" and t.cores < 0.8 * jax.device_count():
-            busy = f"JAX had {t.cores:.1f} of {jax.device_count()} cores"
-            print(f"busy machine: {busy} for {t.model}; run again when it is quiet", file=sys.stderr)
-    return bool(missed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(benchmark, __doc__, options))

@@ -8,10 +8,24 @@ import sys
 import textwrap
 import time
 
+import jax
 import numpy as np
 import pytest
 
-from bracketz import AIS, SMC, Clustering, InputError, LikelihoodWeighting, Session, estimate, loop, simulate
+from bracketz import (
+    AIS,
+    SMC,
+    Clustering,
+    InputError,
+    LikelihoodWeighting,
+    ReverseAIS,
+    Session,
+    estimate,
+    loop,
+    simulate,
+)
+from bracketz.anneal import Forward, Reverse
+from bracketz.path import tempered
 from bracketz.session import Checkpoint
 
 MODEL = Clustering(components=4)
@@ -35,6 +49,31 @@ def test_number_of_transitions_and_proposals_do_not_compile_again():
         for n in (2, 17):
             estimate(MODEL, DATA, make(n), trials=6)
         assert loop.trace_count == before
+
+
+def test_what_is_compiled_together_is_not_compiled_again():
+    """Neither the loop nor its small functions, and nothing at all for programs that are compiled already."""
+    compiled = []
+
+    def listen(event, seconds, **what):
+        if event.endswith("backend_compile_duration"):
+            compiled.append(str(what.get("fun_name")))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    own = ("jit(_advance)", "jit(_start)", "jit(_log_values)")
+    model = Clustering(components=3)  # a program no other test has
+    data = simulate(model, 11, 3)
+    programs = [
+        Forward(model, data.y, tempered(20)),
+        Reverse(model, data.y, tempered(20), data.exact),
+    ]
+    loop.compile_together(programs, chains=5)
+    assert sorted(name for name in compiled if name in own) == sorted(2 * own)
+    compiled.clear()
+    estimate(model, data, AIS(distributions=7), trials=5)
+    estimate(model, data, ReverseAIS(distributions=7), trials=5)
+    loop.compile_together(programs, chains=5)
+    assert not [name for name in compiled if name in own]
 
 
 def test_bits_do_not_depend_on_the_chunks(monkeypatch):

@@ -9,7 +9,7 @@ from bracketz._version import __version__
 from bracketz.anneal import Forward, Resampling, Reverse
 from bracketz.answer import Certificate, Combine, Seconds, finite_json
 from bracketz.errors import InputError, unknown
-from bracketz.loop import run
+from bracketz.loop import compile_together, run
 from bracketz.models.base import Model
 from bracketz.path import Path, prefix, tempered
 from bracketz.session import Session
@@ -177,9 +177,9 @@ def sandwich(
     ladder = _Ladder(model, data, path, schedule, sweeps, particles, shuffle, chains, seed)
 
     rungs: list[Rung] = []
-    run_seconds = compile_seconds = 0.0
     effort = first or FIRST_RUNG[path]
     top = max_effort or LAST_RUNG[path]
+    run_seconds, compile_seconds = 0.0, compile_together(ladder.programs(effort)[1:], chains=chains)
     session.must_finish = True
     while True:
         rung, ran, compiled = ladder.climb(effort, session)

@@ -14,6 +14,8 @@ import functools
 import math
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
@@ -87,6 +89,23 @@ def _layout(chains: int, devices: list) -> tuple[int, int, list]:
     return block, math.ceil(blocks / len(used)) * len(used), used
 
 
+class _Plan(NamedTuple):
+    """Where a number of chains run."""
+
+    chain_ids: np.ndarray  # (blocks, chains of a block)
+    blocks_here: np.int64  # on each device
+    mesh: Mesh
+    sharding: NamedSharding
+
+
+def _plan(chains: int) -> _Plan:
+    block, blocks, devices = _layout(chains, usable_devices())
+    mesh = Mesh(np.array(devices), ("blocks",))
+    chain_ids = np.arange(blocks * block, dtype=np.uint32).reshape(blocks, block)
+    sharding = NamedSharding(mesh, PartitionSpec("blocks"))
+    return _Plan(chain_ids, np.int64(blocks // len(devices)), mesh, sharding)
+
+
 def _chain_keys(seed, stream, chain_ids):
     key = jax.random.fold_in(jax.random.key(seed, impl=THREEFRY), stream)
     return jax.vmap(lambda chain: jax.random.fold_in(key, chain))(chain_ids)
@@ -103,6 +122,10 @@ def _start(program, seed, stream, chain_ids):
 @jax.jit
 def _log_values(program, carry):
     return jax.vmap(jax.vmap(lambda chain: (program.log_value(chain), program.done(chain))))(carry)
+
+
+#: Compiled as one: op by op it costs a second on a cold start.
+_mean_value = jax.jit(logmeanexp)
 
 
 @functools.partial(jax.jit, static_argnames="mesh", donate_argnames="carry")
@@ -153,10 +176,39 @@ def run(
         return _run(program, num_steps, chains, seed, stream, session)
 
 
+def stages(program: Program, *, chains: int) -> dict[str, Any]:
+    """The functions ``run`` calls for this program, lowered but not compiled: "advance", "start", "log_values"."""
+    use_all_cores()
+    with double_precision():
+        plan = _plan(chains)
+        seed, stream, step = np.int64(0), np.uint32(0), np.int64(0)
+        start = _start.lower(program, seed, stream, plan.chain_ids)
+        carry = jax.tree.map(
+            lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=plan.sharding), start.out_info
+        )
+        advance = _advance.lower(
+            program, carry, seed, stream, plan.chain_ids, step, step, plan.blocks_here, mesh=plan.mesh
+        )
+        return {"advance": advance, "start": start, "log_values": _log_values.lower(program, carry)}
+
+
+def compile_together(programs: Sequence[Program], *, chains: int) -> float:
+    """Compile what ``run`` needs for each of ``programs``, side by side; seconds it took.
+
+    XLA compiles a program on about one core, so two programs on two cores take the time of one. Nothing is executed, and ``run``
+    finds what was compiled here; without this call it compiles by itself.
+    """
+    began = time.perf_counter()
+    lowered = [stages(program, chains=chains) for program in programs]
+    # The long ones first.
+    each = [stage[name] for name in ("advance", "start", "log_values") for stage in lowered]
+    with ThreadPoolExecutor(max(2, len(usable_devices()))) as pool:
+        list(pool.map(lambda stage: stage.compile(), each))
+    return time.perf_counter() - began
+
+
 def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
-    block, blocks, devices = _layout(chains, usable_devices())
-    mesh = Mesh(np.array(devices), ("blocks",))
-    chain_ids = np.arange(blocks * block, dtype=np.uint32).reshape(blocks, block)
+    chain_ids, blocks_here, mesh, sharding = _plan(chains)
     stream_id = np.uint32(crc32(stream.encode()))
     seed_ = np.int64(seed)
 
@@ -172,13 +224,12 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
         done, flat = saved
         # Padding chains beyond ``chains`` are recomputed nowhere: any filling will do.
         leaves = [_reblock(old, new, chains) for old, new in zip(leaves, flat, strict=True)]
-    sharding = NamedSharding(mesh, PartitionSpec("blocks"))
     carry = jax.device_put(jax.tree.unflatten(treedef, leaves), sharding)
 
     def advance(carry, first, last):
         carry = _advance(
             program, carry, seed_, stream_id, chain_ids, np.int64(first), np.int64(last),
-            np.int64(blocks // len(devices)), mesh=mesh,
+            blocks_here, mesh=mesh,
         )  # fmt: skip
         return jax.block_until_ready(carry)
 
@@ -199,7 +250,7 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             chunk = max(1, min(8 * chunk, int(CHUNK_SECONDS * (last - done) / max(elapsed, 1e-6))))
             done = last
             values, stopped = unblocked(_log_values(program, carry))
-            report(done, program.sign * float(logmeanexp(jnp.asarray(program.sign * values))))
+            report(done, program.sign * float(_mean_value(program.sign * values)))
             if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
     return Outcome(

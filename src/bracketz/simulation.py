@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def simulate(model: Model, rows: int | None = None, columns: int | None = None, 
     use_all_cores()
     with double_precision():
         key_state, key_parameters, key_data = jax.random.split(jax.random.key(seed, impl="threefry2x32"), 3)
-        exact = model.sample_prior(key_state, shape)
+        exact = _sample_prior(model, key_state, shape)
         parameters = None
         if isinstance(model, Collapsed):
             parameters = model.sample_parameters(key_parameters, exact, shape)
@@ -59,6 +60,12 @@ def simulate(model: Model, rows: int | None = None, columns: int | None = None, 
         }
         exact, parameters = jax.tree.map(np.asarray, (exact, parameters))
         return Data(np.asarray(y), exact, parameters, meta)
+
+
+@functools.partial(jax.jit, static_argnames="shape")
+def _sample_prior(model: Model, key, shape):
+    """Compiled as one, for a quick start. Data are drawn op by op: fused, their last bits would change."""
+    return model.sample_prior(key, shape)
 
 
 def as_data(data, model: Model) -> Data:

@@ -31,6 +31,11 @@ def combination(estimator: str) -> Combine:
     return find(estimator).combine  # type: ignore[attr-defined]
 
 
+def mean_squared_error(values: np.ndarray, truth_value: float) -> float:
+    """Of single trials against the ground truth (nats squared)."""
+    return float(np.mean((values - truth_value) ** 2))
+
+
 def truth(frames: Frames) -> pd.DataFrame:
     """One row a data set: forward and reverse AIS at the most distributions, averaged; accepted if they agree.
 
@@ -165,8 +170,7 @@ def _scores(values: np.ndarray, task, truth_value: float, makes_truth: bool) -> 
     combined, combined_se = combination(task.estimator)(values)
     # The runs behind the truth are not judged by it.
     reference = math.nan if makes_truth else truth_value
-    errors = values - reference
-    mse = float(np.mean(errors**2))
+    mse = mean_squared_error(values, reference)
     beyond = {"lower": values - truth_value, "upper": truth_value - values}.get(task.side)
     return {
         "mean": mean,

@@ -15,6 +15,7 @@ from bracketz.testbed.papers.grosse2015.claims.queries import (
     times,
     within_time,
 )
+from bracketz.testbed.papers.grosse2015.printed import HEADLINES
 
 
 @claim("Results", "Forward and reverse AIS at the most distributions agree within 1 nat on all three models.",
@@ -47,19 +48,19 @@ def clustering_order(e: Evidence) -> Finding:
 @claim("Results, clustering", "SMC reaches an RMSE of 4.6 nats in 9.7 seconds.", "4.6 nats, 9.7 s",
        "that RMSE in at most that time")  # fmt: skip
 def clustering_smc_time(e: Evidence) -> Finding:
-    return within_time(e, CLUSTERING, "smc", 4.6, 9.7)
+    return within_time(e, CLUSTERING, "smc", *HEADLINES[CLUSTERING, "smc"])
 
 
 @claim("Results, clustering", "AIS reaches an RMSE of 7.0 nats in 37.8 seconds.", "7.0 nats, 37.8 s",
        "that RMSE in at most that time")  # fmt: skip
 def clustering_ais_time(e: Evidence) -> Finding:
-    return within_time(e, CLUSTERING, "ais", 7.0, 37.8)
+    return within_time(e, CLUSTERING, "ais", *HEADLINES[CLUSTERING, "ais"])
 
 
 @claim("Results, clustering", "NS reaches an RMSE of 5.7 nats in 51.2 seconds.", "5.7 nats, 51.2 s",
        "that RMSE in at most that time")  # fmt: skip
 def clustering_nested_time(e: Evidence) -> Finding:
-    return within_time(e, CLUSTERING, "nested", 5.7, 51.2)
+    return within_time(e, CLUSTERING, "nested", *HEADLINES[CLUSTERING, "nested"])
 
 
 @claim(
