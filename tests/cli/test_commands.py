@@ -270,6 +270,8 @@ BAD = [
     (("sandwich", "clustering", "--chains", 1), "at least 2"),
     (("sandwich", "clustering", "--path", "temperd"), "did you mean 'tempered'"),
     (("sandwich", "clustering", "--schedule", "linar"), "did you mean 'linear'"),
+    (("sandwich", "clustering", "--schedule", "adapted", "--pilot", 1), "at least 2 distributions, got 1"),
+    (("sandwich", "clustering", "--schedule", "adapted", "--path", "prefix"), "take --path tempered"),
     (("sandwich", "clustering", "--confidence", 1), "inside (0, 1), got 1"),
     (("sandwich", "clustering", "--max-seconds", -5), "positive, got -5"),
     (("sandwich", "clustering", "--resume"), "--resume needs --checkpoint"),
