@@ -108,6 +108,33 @@ def test_sandwich_json_and_exit_codes(bracketz):
     assert code == 1 and json.loads(out)["converged"] is False
 
 
+def test_sandwich_on_an_adapted_schedule(bracketz):
+    words = (
+        "sandwich",
+        "low-rank",
+        *SMALL,
+        "--chains",
+        5,
+        "--gap",
+        2,
+        "--schedule",
+        "adapted",
+        "--pilot",
+        40,
+    )
+    code, out, _ = bracketz(*words, "--json")
+    answer = json.loads(out)
+    assert code == 0 and set(answer) >= SANDWICH_KEYS and answer["schedule"] == "adapted"
+    assert sum(answer["split"].values()) == pytest.approx(answer["jeffreys_bound"])
+    assert answer["predicted"].keys() == {"gap", "distributions", "seconds"}
+    assert answer["pilot"]["distributions"] == 40
+    _, out, _ = bracketz(*words, "--checkpoint", "a.npz")
+    assert "of it the pilot" in out and "the schedule costs" in out
+    _, out, _ = bracketz(*words, "--checkpoint", "a.npz", "--resume", "--json")
+    same = ("lower", "upper", "log_ml", "split", "distributions")
+    assert [json.loads(out)[k] for k in same] == [answer[k] for k in same]
+
+
 def test_the_same_seed_gives_the_same_numbers(bracketz, sim):
     words = ("estimate", "clustering", "ais", "--data", "sim.npz", "--distributions", 20, "--json")
     values = [json.loads(bracketz(*words)[1])["log_ml_trials"] for _ in range(2)]
