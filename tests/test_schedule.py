@@ -242,6 +242,7 @@ def test_ais_adapts_on_observed_data_too():
         estimate(MODEL, DATA.y, AIS(distributions=16, schedule="adapted"), trials=1)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize(
     "make, words",
     [
@@ -251,6 +252,7 @@ def test_ais_adapts_on_observed_data_too():
         (lambda: tempered(9, "adapted", table=[0.1, 1]), "rise from 0 to 1"),
         (lambda: sandwich(MODEL, DATA, schedule="adapted", path="prefix"), "for the tempered path"),
         (lambda: sandwich(MODEL, DATA, schedule="adapted", pilot=1), "at least 2 distributions, got 1"),
+        (lambda: adapt(initial_table(), 9, recorded(np.full((3, CELLS), -np.inf))), "infinite log-weights"),
         (lambda: AIS(schedule="adaptd"), "did you mean 'adapted'"),
     ],
 )

@@ -34,9 +34,7 @@ class Rung:
     upper: float
     forward: tuple[float, ...]  # log w, one a chain
     reverse: tuple[float, ...]
-    schedule_cost: (
-        float | None
-    )  # nats a single chain's gap would keep under perfect mixing; tempered path, one particle
+    schedule_cost: float | None  # see Split; tempered path with one particle
     seconds_an_edge: float  # all chains, both directions; not a number where nothing was run now
 
     @property
@@ -53,7 +51,7 @@ class Rung:
         return None if cost is None else Split(cost, self.single_chain_gap - cost)
 
     def predict(self, gap: float) -> "Prediction | None":
-        if self.schedule_cost is None:
+        if self.schedule_cost is None or not math.isfinite(self.schedule_cost + self.single_chain_gap):
             return None
         # Noise can push the measured gap below what perfect mixing leaves, but not the effort.
         distributions = predict(max(self.single_chain_gap, self.schedule_cost), gap, self.effort)

@@ -115,6 +115,10 @@ def adapt(table: np.ndarray, num_edges: int, *outcomes: Outcome) -> np.ndarray:
     count = edges_in_cells(num_edges)
     used = count > 0
     variance, count = edge_variances(*outcomes)[used], count[used]
+    if not np.all(np.isfinite(variance)):
+        raise InputError(
+            "the pilot met infinite log-weights, to which no schedule adapts; use schedule sigmoid"
+        )
     window = np.ones(min(WINDOW, len(variance)))
     smooth = np.convolve(variance, window, "same") / np.convolve(np.ones_like(variance), window, "same")
     root = np.sqrt(smooth)
@@ -135,7 +139,6 @@ class Pilot(NamedTuple):
     """A frozen schedule, and what it took."""
 
     table: np.ndarray
-    finished: bool
     run_seconds: float
     compile_seconds: float
 
@@ -169,7 +172,6 @@ def run_pilot(
         )  # fmt: skip
     return Pilot(
         adapt(table, path.num_edges, *outcomes),
-        all(o.finished for o in outcomes),
         sum(o.run_seconds for o in outcomes),
         sum(o.compile_seconds for o in outcomes),
     )
