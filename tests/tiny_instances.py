@@ -18,6 +18,16 @@ TINY = {
         ),
         (4, 2),
     ),
+    "binary-flips": (
+        BinaryAttributes(
+            components=2,
+            attribute_probability=[0.3, 0.6],
+            feature_variance=1.4,
+            noise_variance=0.5,
+            row_update="flips",
+        ),
+        (4, 2),
+    ),
     "binary-whole": (
         BinaryAttributes(
             components=2,

@@ -17,7 +17,7 @@ from bracketz.models.base import Model, Predictive
 from bracketz.pytree import pytree_dataclass, static
 from bracketz.runtime import use_all_cores
 
-SCHEDULES = ("sigmoid", "linear")
+SCHEDULES = ("sigmoid", "linear", "adapted")
 PROPOSALS = ("posterior", "prior")
 
 
@@ -51,18 +51,23 @@ class Tempered(Path):
 
     "sigmoid" is the paper's schedule for T distributions, with beta~_t = sigmoid(delta (2t/T - 1)) and
     beta_t = (beta~_t - beta~_1) / (beta~_T - beta~_1), t = 1..T: denser near both ends. "linear" is
-    equally spaced.
+    equally spaced. "adapted" reads beta off a frozen ``table`` (``bracketz.schedule`` makes it from a pilot):
+    beta_t is the table at t / E, its entries equally spaced on [0, 1] and joined by straight lines. The table is
+    traced, so one compilation serves them all.
     """
 
     num_edges: Any
     schedule: str = static(default="sigmoid")
     delta: float = 4.0
+    table: Any = None  # (knots,), rising from 0 to 1; "adapted" alone has one
 
     def inverse_temperature(self, t):
         last = jnp.asarray(self.num_edges, dtype=float)
         t = jnp.asarray(t, dtype=float)
         if self.schedule == "linear":
             return t / last
+        if self.schedule == "adapted":
+            return jnp.interp(t / last, jnp.linspace(0.0, 1.0, self.table.shape[0]), self.table)
         total = last + 1  # distributions
 
         def sigmoid(s):  # s is the paper's 1-based index
@@ -75,8 +80,8 @@ class Tempered(Path):
         return jnp.full(num_rows, self.inverse_temperature(t))
 
 
-def tempered(num_distributions: int, schedule: str = "sigmoid", delta: float = 4.0) -> Tempered:
-    """A tempered path through ``num_distributions`` distributions, prior and posterior included."""
+def check_tempered(num_distributions: int, schedule: str, delta: float = 4.0) -> None:
+    """Refuse what no tempered path can be made of."""
     if schedule not in SCHEDULES:
         raise unknown("schedule", schedule, SCHEDULES)
     if num_distributions < 2:
@@ -85,7 +90,23 @@ def tempered(num_distributions: int, schedule: str = "sigmoid", delta: float = 4
         )
     if not delta > 0:
         raise InputError(f"delta must be positive, got {delta}")
-    return Tempered(num_distributions - 1, schedule, delta)
+
+
+def tempered(num_distributions: int, schedule: str = "sigmoid", delta: float = 4.0, table=None) -> Tempered:
+    """A tempered path through ``num_distributions`` distributions, prior and posterior included."""
+    check_tempered(num_distributions, schedule, delta)
+    if (table is None) == (schedule == "adapted"):
+        raise InputError(
+            "schedule adapted, and no other, takes a table of inverse temperatures; bracketz.schedule.adapt makes one"
+        )
+    if table is not None:
+        table = np.asarray(table, dtype=float)
+        rises = table.ndim == 1 and len(table) > 1 and bool(np.all(np.diff(table) > 0))
+        if not rises or table[0] != 0 or table[-1] != 1:
+            raise InputError(
+                f"a table of inverse temperatures must rise from 0 to 1, got {table.ravel()[:3]}..."
+            )
+    return Tempered(num_distributions - 1, schedule, delta, table)
 
 
 @pytree_dataclass

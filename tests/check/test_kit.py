@@ -29,7 +29,13 @@ class Rate(NamedTuple):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "model", [bz.Clustering(), bz.LowRank(), bz.BinaryAttributes()], ids=lambda m: type(m).__name__
+    "model",
+    [
+        pytest.param(bz.Clustering(), id="Clustering"),
+        pytest.param(bz.LowRank(), id="LowRank"),
+        pytest.param(bz.BinaryAttributes(), id="BinaryAttributes"),
+        pytest.param(bz.BinaryAttributes(row_update="flips"), id="BinaryAttributes, flips"),
+    ],
 )
 def test_shipped_models_pass(model):
     """Deterministic for the seed; for a new seed the false-positive rate is 1 % a model."""

@@ -108,6 +108,33 @@ def test_sandwich_json_and_exit_codes(bracketz):
     assert code == 1 and json.loads(out)["converged"] is False
 
 
+def test_sandwich_on_an_adapted_schedule(bracketz):
+    words = (
+        "sandwich",
+        "low-rank",
+        *SMALL,
+        "--chains",
+        5,
+        "--gap",
+        2,
+        "--schedule",
+        "adapted",
+        "--pilot",
+        40,
+    )
+    code, out, _ = bracketz(*words, "--json")
+    answer = json.loads(out)
+    assert code == 0 and set(answer) >= SANDWICH_KEYS and answer["schedule"] == "adapted"
+    assert sum(answer["split"].values()) == pytest.approx(answer["jeffreys_bound"])
+    assert answer["predicted"].keys() == {"gap", "distributions", "seconds"}
+    assert answer["pilot"]["distributions"] == 40
+    _, out, _ = bracketz(*words, "--checkpoint", "a.npz")
+    assert "of it the pilot" in out and "the schedule costs" in out
+    _, out, _ = bracketz(*words, "--checkpoint", "a.npz", "--resume", "--json")
+    same = ("lower", "upper", "log_ml", "split", "distributions")
+    assert [json.loads(out)[k] for k in same] == [answer[k] for k in same]
+
+
 def test_the_same_seed_gives_the_same_numbers(bracketz, sim):
     words = ("estimate", "clustering", "ais", "--data", "sim.npz", "--distributions", 20, "--json")
     values = [json.loads(bracketz(*words)[1])["log_ml_trials"] for _ in range(2)]
@@ -270,6 +297,8 @@ BAD = [
     (("sandwich", "clustering", "--chains", 1), "at least 2"),
     (("sandwich", "clustering", "--path", "temperd"), "did you mean 'tempered'"),
     (("sandwich", "clustering", "--schedule", "linar"), "did you mean 'linear'"),
+    (("sandwich", "clustering", "--schedule", "adapted", "--pilot", 1), "at least 2 distributions, got 1"),
+    (("sandwich", "clustering", "--schedule", "adapted", "--path", "prefix"), "take --path tempered"),
     (("sandwich", "clustering", "--confidence", 1), "inside (0, 1), got 1"),
     (("sandwich", "clustering", "--max-seconds", -5), "positive, got -5"),
     (("sandwich", "clustering", "--resume"), "--resume needs --checkpoint"),

@@ -44,6 +44,11 @@ def random_states(subject: Subject, instance: Instance, name: str):
     return keys, states, parameters, y
 
 
+def balance(left, right):
+    """left - right, both logarithms; 0 where both sides are impossible moves."""
+    return jnp.where((left == right) & jnp.isneginf(left), 0.0, left - right)
+
+
 def ratios(subject: Subject) -> Finding:
     """log f(x) + log C(v' | x) = log f(x') + log C'(v | x') for every conditional C of a sweep, its counterpart C'
     in the reversed sweep, and x' = x with v replaced by v'. Where C does not look at the present value this is
@@ -67,8 +72,7 @@ def ratios(subject: Subject) -> Finding:
                         model, state, parameters if new_parameters is not None else None, y, powers
                     )
                     after = log_density(model, new_state, new_parameters, y, powers)
-                    there = log_prob(conditional, value)
-                    return before + there - after - log_prob(here, visit.value)
+                    return balance(before + log_prob(conditional, value), after + log_prob(here, visit.value))
 
                 values = _values(conditional, jax.random.fold_in(key, j))
                 out.append((jax.vmap(error)(values), visit.value, values))

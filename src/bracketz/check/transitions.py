@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.conditionals import random_states
+from bracketz.check.conditionals import balance, random_states
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import counts_p
 from bracketz.check.subject import Instance, Subject, describe_powers, draw, power_rows, show, tally
@@ -28,7 +28,7 @@ def reversal(subject: Subject) -> Finding:
             def pair(x, new, powers, model=model, y=y):
                 kernel = model.kernel(y, powers)
                 left = model.log_annealed(x, y, powers) + kernel.log_prob(new, x)
-                return left - model.log_annealed(new, y, powers) - kernel.reversed().log_prob(x, new)
+                return balance(left, model.log_annealed(new, y, powers) + kernel.reversed().log_prob(x, new))
 
             over = jax.jit(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
             cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
@@ -58,7 +58,7 @@ def reversal(subject: Subject) -> Finding:
 
             def chained(x, new, chain=chain):
                 left = chain.log_joint(x) + chain.kernel.log_prob(new, x)
-                return left - chain.log_joint(new) - chain.kernel.reversed().log_prob(x, new)
+                return balance(left, chain.log_joint(new) + chain.kernel.reversed().log_prob(x, new))
 
             error = jax.jit(jax.vmap(chained))(starts, ends)[:, None]
             one = jnp.ones((1, instance.shape[0]))

@@ -182,7 +182,10 @@ def sandwich(
     path: Annotated[
         str, typer.Option(help="tempered (AIS both ways) or prefix (SMC and SHME).")
     ] = "tempered",
-    schedule: Annotated[str, typer.Option(help="Of the tempered path: sigmoid or linear.")] = "sigmoid",
+    schedule: Annotated[
+        str, typer.Option(help="Of the tempered path: sigmoid, linear, or adapted to a pilot.")
+    ] = "sigmoid",
+    pilot: Annotated[int, typer.Option(help="Distributions of the pilot of --schedule adapted.")] = 256,
     sweeps: Annotated[int, typer.Option(help="Kernel sweeps at each distribution.")] = 1,
     particles: Annotated[int, typer.Option(help="Particles in each chain, resampled by ESS.")] = 1,
     first: Annotated[
@@ -219,7 +222,8 @@ def sandwich(
         chosen, loaded = build.load_problem(model, data, components, settings or [])
     knobs = {
         "gap": gap, "chains": chains, "seed": seed, "confidence": confidence, "path": path,
-        "schedule": schedule, "sweeps": sweeps, "particles": particles, "first": first, "max_effort": max_effort,
+        "schedule": schedule, "sweeps": sweeps, "particles": particles, "pilot": pilot, "first": first,
+        "max_effort": max_effort,
     }  # fmt: skip
     session = build.make_session(
         knobs | {"command": "sandwich"} | build.identity(chosen), loaded.y,

@@ -34,12 +34,20 @@ def print_sandwich(answer: Sandwich) -> None:
     )
     table.add_row("Jeffreys bound", f"{answer.jeffreys_bound:.2f} nats, one chain")
     table.add_row("distributions", f"{answer.distributions:,} x {answer.chains} chains, both ways")
-    table.add_row("time", f"{answer.seconds.run:.1f} s, and {answer.seconds.compile:.1f} s to compile")
+    pilot = f" ({answer.pilot.seconds:.1f} s of it the pilot)" if answer.pilot else ""
+    table.add_row("time", f"{answer.seconds.run:.1f} s{pilot}, and {answer.seconds.compile:.1f} s to compile")
     console = Console()
     console.print(table)
+    if answer.split:
+        console.print(
+            f"Of one chain's {answer.jeffreys_bound:.2f} nats the schedule costs {answer.split.schedule:.2f} (perfect mixing"
+            f" would leave them) and the mixing {answer.split.mixing:.2f}.",
+            highlight=False,
+        )
     if not answer.converged:
         console.print(
             f"not converged: the gap is {answer.gap:.2f} and the goal {answer.target:g}; allow more --max-seconds"
+            + (f" ({answer.predicted})" if answer.predicted else "")
         )
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from bracketz.anneal import Reverse
 from bracketz.answer import Combine, Side
 from bracketz.estimators.ais import AIS
-from bracketz.loop import run
-from bracketz.path import tempered
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,5 @@ class ReverseAIS(AIS):
     def side(self, data):
         return Side.UPPER
 
-    def run(self, model, data, trials, seed, session):
-        path = tempered(self.distributions, self.schedule, self.delta)
-        program = Reverse(model, data.y, path, data.exact, self.sweeps)
-        return run(program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session)
+    def program(self, model, data, path):
+        return Reverse(model, data.y, path, data.exact, self.sweeps)

@@ -16,8 +16,8 @@ Given the posterior without row i, a new row z has weight
     prior(z) * (1 + c v)^(-D/2) * exp( -c |y_i - M^T z|^2 / (2 (1 + c v)) ),   v = z^T P^-1 z,
 
 and |y - M^T z|^2 is quadratic in z through M M^T and M y, so no D-sized work is left per candidate.
-Two updates of a row are offered: bit by bit (O(K^2) a row, the paper's), and the whole row at once
-(2^K candidates in O(1) each; K up to 12).
+Three updates of a row are offered: bit by bit (O(K^2) a row, the paper's), flip by flip (the same odds at the same cost,
+but each bit moves as often as balance allows: ``moves``), and the whole row at once (2^K candidates in O(1) each; K up to 12).
 """
 
 import dataclasses
@@ -45,8 +45,10 @@ from bracketz.models.base import (
 )
 from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns
 from bracketz.models.inference import ShippedInference
+from bracketz.models.moves import FlipByFlip
 from bracketz.pytree import pytree_dataclass, static
 
+ROW_UPDATES = ("bits", "flips", "whole")
 MAX_WHOLE_ROW = 12
 MAX_ENUMERATION_BITS = 20
 
@@ -92,7 +94,7 @@ class BinaryAttributes(Conjugate, Model, Predictive, RowLatents, ShippedInferenc
     attribute_probability: jax.Array | float = 0.3
     feature_variance: float = 1.0
     noise_variance: float = 0.76
-    row_update: str = static(default="bits")  # or "whole"
+    row_update: str = static(default="bits")  # of ROW_UPDATES
 
     fixed = "features"
     family = "Binary"
@@ -110,8 +112,8 @@ class BinaryAttributes(Conjugate, Model, Predictive, RowLatents, ShippedInferenc
         if not np.all((p > 0) & (p < 1)):
             raise InputError(f"attribute_probability must lie inside (0, 1), got {p.tolist()}")
         object.__setattr__(self, "attribute_probability", np.broadcast_to(p, (self.components,)).copy())
-        if self.row_update not in ("bits", "whole"):
-            raise unknown("row_update", self.row_update, ("bits", "whole"))
+        if self.row_update not in ROW_UPDATES:
+            raise unknown("row_update", self.row_update, ROW_UPDATES)
         if self.row_update == "whole":
             self._require_enumerable_row("row_update=whole", "row_update=bits")
 
@@ -303,4 +305,5 @@ class BinaryGibbs(GibbsScan):
         )  # fmt: skip
         if self.whole_row:
             return WholeRow(weight)
-        return BitByBit(weight, latent, self.backward)
+        one_bit_at_a_time = FlipByFlip if self.model.row_update == "flips" else BitByBit
+        return one_bit_at_a_time(weight, latent, self.backward)

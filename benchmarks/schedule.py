@@ -1,0 +1,137 @@
+"""What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for all chains both ways.
+
+    python benchmarks/schedule.py [--json] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50] [--gap 1]
+
+The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is nearly constant), a rung at
+that effort measures the gap there, and the last few per cent to the goal are taken by the same proportion; the measured gap
+and its standard error over chains are printed, so that the size of the step and of the noise is seen. Seconds are the
+rung's (compilation and pilot apart, the pilot in its own column). Ratios are to the model's first
+line on the same data: the default kernel on the sigmoid.
+"""
+
+import argparse
+import json
+import sys
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from bracketz import BinaryAttributes, Clustering, LowRank, sandwich, simulate
+from bracketz.models.base import Model
+from bracketz.path import SCHEDULES
+from bracketz.schedule import predict
+
+SHORT = 256
+
+
+class Case(NamedTuple):
+    model: Model
+    kernel: str
+    schedule: str
+
+
+def _on(model: Model, kernel: str, *schedules: str) -> list[Case]:
+    return [Case(model, kernel, schedule) for schedule in schedules]
+
+
+#: By model, the plain case first.
+CASES = {
+    "clustering": _on(Clustering(), "gibbs", *SCHEDULES),
+    "low-rank": _on(LowRank(), "gibbs", *SCHEDULES),
+    "binary-attributes": [
+        *_on(BinaryAttributes(), "bits", *SCHEDULES),
+        *_on(BinaryAttributes(row_update="flips"), "flips", "sigmoid", "adapted"),
+    ],
+}
+
+
+def measure(name: str, case: Case, data_seed: int, chains: int, goal: float) -> dict:
+    """One row of the table."""
+    model, kernel, schedule = case
+    data = simulate(model, seed=data_seed)
+
+    def rung(distributions: int):
+        # A goal that any rung meets: one rung, of the size asked for.
+        return sandwich(model, data, gap=1e9, first=distributions, schedule=schedule, chains=chains)
+
+    short = rung(SHORT)
+    answer = rung(predict(short.jeffreys_bound, goal, SHORT))
+    last = answer.rungs[-1]
+    distributions = predict(answer.jeffreys_bound, goal, answer.distributions)
+    assert answer.split is not None
+    row = {
+        "model": name,
+        "kernel": kernel,
+        "schedule": schedule,
+        "data_seed": data_seed,
+        "distributions": distributions,
+        "seconds": (distributions - 1) * last.seconds_an_edge,
+        "pilot_seconds": answer.pilot.seconds if answer.pilot else 0.0,
+        "predicted": answer.distributions,
+        "gap": answer.jeffreys_bound,
+        "gap_error": float(np.sqrt((np.var(last.forward) + np.var(last.reverse)) / chains)),
+        "schedule_cost": answer.split.schedule,
+        "mixing_cost": answer.split.mixing,
+    }
+    print(json.dumps(row), file=sys.stderr)
+    return row
+
+
+def rows(models=tuple(CASES), seeds: int = 1, chains: int = 50, goal: float = 1.0) -> list[dict]:
+    """All rows; ratios are to the first case of a model on the same data."""
+    out = []
+    for name in models:
+        for seed in range(seeds):
+            found = [measure(name, case, seed, chains, goal) for case in CASES[name]]
+            plain = found[0]
+            for row in found:
+                row["distributions_ratio"] = row["distributions"] / plain["distributions"]
+                row["seconds_ratio"] = (row["seconds"] + row["pilot_seconds"]) / plain["seconds"]
+            out += found
+    return out
+
+
+def table(found: list[dict], chains: int, goal: float) -> Table:
+    view = Table(title=f"to a single-chain gap of {goal:g} nat, {chains} chains each way")
+    for heading in ("model", "kernel", "schedule"):
+        view.add_column(heading)
+    for heading in (
+        "data",
+        "distributions",
+        "ratio",
+        "s",
+        "pilot s",
+        "ratio",
+        "gap there",
+        "schedule / mixing",
+    ):
+        view.add_column(heading, justify="right")
+    for r in found:
+        view.add_row(
+            r["model"], r["kernel"], r["schedule"], str(r["data_seed"]), f"{r['distributions']:,}", f"{r['distributions_ratio']:.2f}",
+            f"{r['seconds']:.2f}", f"{r['pilot_seconds']:.2f}", f"{r['seconds_ratio']:.2f}",
+            f"{r['gap']:.2f} ± {r['gap_error']:.2f}", f"{r['schedule_cost']:.2f} / {r['mixing_cost']:.2f}",
+        )  # fmt: skip
+    return view
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--models", default=",".join(CASES))
+    parser.add_argument("--seeds", type=int, default=1, help="data sets")
+    parser.add_argument("--chains", type=int, default=50)
+    parser.add_argument("--gap", type=float, default=1.0, help="the goal, nats")
+    options = parser.parse_args()
+    found = rows(options.models.split(","), options.seeds, options.chains, options.gap)
+    if options.json:
+        print(json.dumps({"goal": options.gap, "chains": options.chains, "rows": found}, indent=2))
+    else:
+        Console(width=140).print(table(found, options.chains, options.gap))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
