@@ -22,31 +22,32 @@ def all_states(name, model, rows):
     return BinaryState(jnp.asarray(every).reshape(-1, rows, model.components))
 
 
-def matrix(kernel, states):
-    """log T[x, x'] for every pair."""
+@jax.jit
+def matrices(model, y, powers, states):
+    """log T[x, x'] for every pair: the kernel's and its reversal's; and log f."""
 
-    def row(x):
-        return jax.vmap(lambda new: kernel.log_prob(new, x))(states)
+    def matrix(kernel):
+        return jax.lax.map(lambda x: jax.vmap(lambda new: kernel.log_prob(new, x))(states), states)
 
-    return np.asarray(jax.jit(lambda s: jax.lax.map(row, s))(states))
+    kernel = model.kernel(y, powers)
+    log_f = jax.vmap(lambda s: model.log_annealed(s, y, powers))(states)
+    return matrix(kernel), matrix(kernel.reversed()), log_f
 
 
-def exact_identities(discrete, index, reverse):
+def exact_identities(discrete, index):
+    """(normalised f, T, its reversal) on all states of three rows."""
     name, model, data = discrete
     rows = 3
     y = data.y[:rows]
     powers = power_rows(rows)[index]
-    states = all_states(name, model, rows)
-    kernel = model.kernel(y, powers)
-    forward, backward = np.exp(matrix(kernel, states)), np.exp(matrix(reverse(kernel), states))
-    log_f = np.asarray(jax.vmap(lambda s: model.log_annealed(s, y, powers))(states))
+    forward, backward, log_f = map(np.asarray, matrices(model, y, powers, all_states(name, model, rows)))
     f = np.exp(log_f - log_f.max())
-    return f / f.sum(), forward, backward
+    return f / f.sum(), np.exp(forward), np.exp(backward)
 
 
 @pytest.mark.parametrize("index", range(5))
 def test_kernels_are_normalised_invariant_and_exactly_reversed(discrete, index):
-    f, forward, backward = exact_identities(discrete, index, lambda kernel: kernel.reversed())
+    f, forward, backward = exact_identities(discrete, index)
     np.testing.assert_allclose(forward.sum(axis=1), 1.0, atol=1e-10)
     np.testing.assert_allclose(f @ forward, f, atol=1e-12)
     # f(x) T(x'|x) = f(x') R(x|x'), for every pair: the path-measure identity, edge by edge.
@@ -55,8 +56,8 @@ def test_kernels_are_normalised_invariant_and_exactly_reversed(discrete, index):
 
 def test_leaving_the_reversal_out_breaks_the_identity(discrete):
     """The same check with the scan *not* reversed fails by far more than rounding, as it must."""
-    f, forward, same = exact_identities(discrete, 2, lambda kernel: kernel)
-    error = np.abs(f[:, None] * forward - (f[:, None] * same).T).max()
+    f, forward, _ = exact_identities(discrete, 2)
+    error = np.abs(f[:, None] * forward - (f[:, None] * forward).T).max()
     assert error > 1e-5
 
 
@@ -66,14 +67,17 @@ def test_step_draws_what_log_prob_scores(discrete):
     rows = 2
     y, powers = data.y[:rows], jnp.array([0.4, 1.0])
     states = all_states(name, model, rows)
-    for kernel in (model.kernel(y, powers), model.kernel(y, powers).reversed()):
+    tables = matrices(model, y, powers, states)
+    for kernel, table in zip(
+        (model.kernel(y, powers), model.kernel(y, powers).reversed()), tables[:2], strict=True
+    ):
         start = jax.tree.map(lambda a: a[3], states)
         keys = jax.random.split(jax.random.key(0), 40_000)
         draws = jax.jit(jax.vmap(lambda k, kernel=kernel, start=start: kernel.step(k, start)))(keys)
         flat = np.asarray(draws[0]).reshape(40_000, -1)
         every = np.asarray(states[0]).reshape(len(states[0]), -1)
         index = (flat[:, None, :] == every[None]).all(axis=2).argmax(axis=1)
-        expected = np.exp(matrix(kernel, states)[3])
+        expected = np.exp(np.asarray(table)[3])
         np.testing.assert_allclose(
             np.bincount(index, minlength=len(every)) / 40_000, expected, atol=5 * 0.5 / 200
         )

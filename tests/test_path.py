@@ -46,7 +46,7 @@ def test_crossing_an_edge_keeps_the_ratio_of_measures(proposal):
     from bracketz.models.clustering import ClusteringState
 
     model, n = Clustering(components=2), 3
-    y = simulate(model, n, 2, seed=1).y
+    y = jnp.asarray(simulate(model, n, 2, seed=1).y)
     path = Prefix(n, jnp.array([2, 0, 1]), proposal)
     states = [ClusteringState(jnp.array(z, dtype=jnp.int32)) for z in itertools.product(range(2), repeat=n)]
     h = {
@@ -54,18 +54,17 @@ def test_crossing_an_edge_keeps_the_ratio_of_measures(proposal):
         for s, v in zip(states, np.random.default_rng(0).normal(size=8), strict=True)
     }
     keys = jax.random.split(jax.random.key(1), 4000)
+    extend = jax.jit(jax.vmap(lambda k, s, t: path.extend(k, model, y, s, t), (0, None, None)))
+    log_f = jax.jit(lambda s, t: model.log_annealed(s, y, path.powers(t, n)))
     for t in (1, 2, 3):
         left = 0.0
         for s in states:
-            f = np.exp(float(model.log_annealed(s, y, path.powers(t - 1, n))))
-            moved, inc = jax.vmap(lambda k, s=s, t=t: path.extend(k, model, y, s, t))(keys)
-            values = np.array([h[np.asarray(z).tobytes()] for z in moved.assignments])
+            f = np.exp(float(log_f(s, t - 1)))
+            moved, inc = extend(keys, s, t)
+            values = np.array([h[z.tobytes()] for z in np.asarray(moved.assignments)])
             left += f * np.mean(np.exp(np.asarray(inc)) * values)
-        right = sum(
-            np.exp(float(model.log_annealed(s, y, path.powers(t, n)))) * h[s.assignments.tobytes()]
-            for s in states
-        )
-        scale = sum(np.exp(float(model.log_annealed(s, y, path.powers(t, n)))) for s in states)
+        right = sum(np.exp(float(log_f(s, t))) * h[s.assignments.tobytes()] for s in states)
+        scale = sum(np.exp(float(log_f(s, t))) for s in states)
         # Monte Carlo over the redrawn latent only: 4,000 draws a state, 6-sigma band.
         assert abs(left - right) < 6 * scale / np.sqrt(4000)
 
@@ -76,8 +75,10 @@ def test_edges_add_up_to_the_joint():
     y = simulate(model, 5, 3, seed=1).y
     state = model.sample_prior(jax.random.key(0), (5, 3))
     path = tempered(9)
-    total = sum(path.log_edge(model, y, state, t) for t in range(1, 9))
-    expected = model.log_annealed(state, y, jnp.ones(5)) - model.log_annealed(state, y, jnp.zeros(5))
+    log_edge = jax.jit(lambda t: path.log_edge(model, y, state, t))
+    log_f = jax.jit(lambda powers: model.log_annealed(state, y, powers))
+    total = sum(log_edge(t) for t in range(1, 9))
+    expected = log_f(jnp.ones(5)) - log_f(jnp.zeros(5))
     np.testing.assert_allclose(total, expected, atol=1e-10)
 
 

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
 from bracketz.conditional import Categorical, Gaussian, log_prob
@@ -26,23 +27,27 @@ def latents_of(model, name):
 @pytest.mark.parametrize("row", range(5))
 def test_point_conditional_matches_joint(name, row):
     model, shape = TINY[name]
-    y = simulate(model, *shape, seed=3).y
+    y = jnp.asarray(simulate(model, *shape, seed=3).y)
     powers = power_rows(shape[0])[row]
+
+    @jax.jit
+    def densities(state, i):
+        """log f with each value of row i's latent, the same without the row, what is scored, and its mass."""
+        conditional = model.point_conditional(state, y, powers, i)
+        values = latents_of(model, name)
+        states = [model.replace_latent(state, i, v) for v in values]
+        without = jnp.asarray(powers).at[i].set(0.0)
+        joint, bare = (jnp.stack([model.log_annealed(s, y, b) for s in states]) for b in (powers, without))
+        scored = jnp.stack([conditional.log_density(v) for v in values])
+        return joint, bare, scored, conditional.log_normalizer
+
     for key in KEYS:
         state = model.sample_prior(key, shape)
         for i in range(shape[0]):
-            conditional = model.point_conditional(state, y, powers, i)
-            values = latents_of(model, name)
-            joint = jnp.array(
-                [model.log_annealed(model.replace_latent(state, i, v), y, powers) for v in values]
-            )
-            scored = jnp.array([conditional.log_density(v) for v in values])
+            joint, bare, scored, mass = map(np.asarray, densities(state, i))
             np.testing.assert_allclose(scored - scored[0], joint - joint[0], atol=1e-10)
             # The mass is the predictive density: marginal over the latent with the point, less without it.
-            without = jnp.asarray(powers).at[i].set(0.0)
-            states = [model.replace_latent(state, i, v) for v in values]
-            bare = jax.nn.logsumexp(jnp.array([model.log_annealed(s, y, without) for s in states]))
-            np.testing.assert_allclose(conditional.log_normalizer, jax.nn.logsumexp(joint) - bare, atol=1e-10)
+            np.testing.assert_allclose(mass, logsumexp(joint) - logsumexp(bare), atol=1e-10)
 
 
 @pytest.mark.parametrize("row", range(5))
@@ -51,6 +56,8 @@ def test_low_rank_conditionals_match_joint(row):
     y = simulate(model, *shape, seed=3).y
     powers = power_rows(shape[0])[row]
     kernel = model.kernel(y, powers)
+    annealed = jax.jit(model.log_annealed)
+    mass = jax.jit(lambda *point: model.point_conditional(*point).log_normalizer)
     k_v, k_w, k_u, k_t = jax.random.split(jax.random.key(1), 4)
     right, other_right = (model.sample_prior(k, shape) for k in (k_v, k_w))
     left, other_left = (model.sample_parameters(k, None, shape) for k in (k_u, k_t))
@@ -73,10 +80,8 @@ def test_low_rank_conditionals_match_joint(row):
     # The point conditional's mass is the density ratio with and without the point (U integrated out).
     for i in range(shape[0]):
         without = jnp.asarray(powers).at[i].set(0.0)
-        ratio = model.log_annealed(right, y, powers) - model.log_annealed(right, y, without)
-        np.testing.assert_allclose(
-            model.point_conditional(right, y, powers, i).log_normalizer, ratio, atol=1e-10
-        )
+        ratio = annealed(right, y, powers) - annealed(right, y, without)
+        np.testing.assert_allclose(mass(right, y, powers, i), ratio, atol=1e-10)
 
 
 def test_low_rank_left_draws_have_the_scored_law():
@@ -156,9 +161,12 @@ def test_row_weight_tables_agree(row):
     conditional = model.point_conditional(state, y, powers, 1)
     assert isinstance(conditional, WholeRow)
     every = jnp.asarray(patterns(5))
-    table = pattern_table(conditional.row).ravel()
-    np.testing.assert_allclose(table, jax.vmap(conditional.row.of)(every), atol=1e-9)
-    joint = jax.vmap(lambda bits: model.log_annealed(model.replace_latent(state, 1, bits), y, powers))(every)
+    table = np.asarray(pattern_table(conditional.row)).ravel()
+    np.testing.assert_allclose(table, jax.jit(jax.vmap(conditional.row.of))(every), atol=1e-9)
+    joint = jax.jit(jax.vmap(lambda v: model.log_annealed(model.replace_latent(state, 1, v), y, powers)))(
+        every
+    )
+    joint = np.asarray(joint)
     np.testing.assert_allclose(table - table[0], joint - joint[0], atol=1e-9)
 
 
@@ -186,21 +194,25 @@ def test_each_bit_conditional_matches_joint(backward):
 @pytest.mark.parametrize("model", [Clustering(components=7), BinaryAttributes(components=6)])
 def test_caches_agree_with_rebuild_after_a_long_walk(model):
     shape = (40, 8)
-    y = simulate(model, *shape, seed=5).y
+    y = jnp.asarray(simulate(model, *shape, seed=5).y)
     powers = jnp.linspace(0.0, 1.0, 40)
     kernel = model.kernel(y, powers)
     state = model.sample_prior(jax.random.key(0), shape)
     latents = kernel.latents(state)
     cache = kernel.cache(latents)
+
+    @jax.jit
+    def move(cache, latents, noise, i):
+        row = jax.tree.map(lambda a: a[i], kernel.rows)
+        cache = kernel.remove(cache, row, latents[i])
+        value = kernel.conditional(cache, row, latents[i]).from_noise(noise[i])
+        return kernel.insert(cache, row, value), latents.at[i].set(value)
+
     # A thousand moves without a rebuild in between: 25 sweeps of 40 points.
     for sweep in range(25):
         noise = kernel.noise(jax.random.key(sweep), latents)
         for i in range(40):
-            row = jax.tree.map(lambda a, i=i: a[i], kernel.rows)
-            cache = kernel.remove(cache, row, latents[i])
-            value = kernel.conditional(cache, row, latents[i]).from_noise(noise[i])
-            cache = kernel.insert(cache, row, value)
-            latents = latents.at[i].set(value)
+            cache, latents = move(cache, latents, noise, i)
     for kept, rebuilt in zip(cache, kernel.cache(latents), strict=True):
         np.testing.assert_allclose(kept, rebuilt, atol=1e-9, rtol=1e-9)
 

@@ -43,13 +43,14 @@ def optimum(family, key, rounds=400):
 def test_no_update_lowers_the_objective(problem):
     _, model, data = problem
     family = model.variational(data.y)
+    objective, updates = jax.jit(family.objective), [jax.jit(update) for update in family.updates]
     for seed in range(3):
         q = family.start(jax.random.key(seed))
-        value = family.objective(q)
+        value = objective(q)
         for _ in range(5):
-            for update in family.updates:
+            for update in updates:
                 q = update(q)
-                new = family.objective(q)
+                new = objective(q)
                 assert new >= value - 1e-9
                 value = new
 
@@ -87,10 +88,12 @@ def test_the_optimum_is_a_local_maximum(problem):
     name, model, data = problem
     family = model.variational(data.y)
     q = optimum(family, jax.random.key(0))
-    best = family.objective(q)
+    objective = jax.jit(family.objective)
+    others = jax.jit(lambda q, key: list(perturbations(name, q, key, 1e-2)))
+    best = objective(q)
     for seed in range(20):
-        for other in perturbations(name, q, jax.random.key(seed), 1e-2):
-            assert family.objective(other) <= best + 1e-7
+        for other in others(q, jax.random.key(seed)):
+            assert objective(other) <= best + 1e-7
 
 
 def test_the_objective_is_expected_log_joint_plus_entropy():
@@ -173,9 +176,9 @@ def test_low_rank_fit_is_the_global_optimum_and_counts_rotations_out():
     fit = model.maximum_likelihood(data.y)
     best = fit.log_likelihood(fit.start(jax.random.key(0)))
     assert fit.num_parameters == 2 * 5 - 1
+    step = jax.jit(lambda v: v + 0.005 * jax.grad(fit.log_likelihood)(v))
     for seed in range(5):  # gradient ascent from random starts does not get above it
         right = jax.random.normal(jax.random.key(seed), (2, 5))
-        step = jax.jit(lambda v: v + 0.005 * jax.grad(fit.log_likelihood)(v))
         for _ in range(2000):
             right = step(right)
         assert fit.log_likelihood(right) <= best + 1e-6
@@ -201,8 +204,9 @@ def test_constrained_sweeps_keep_the_constrained_prior(name):
     y = simulate(model, n, 2, seed=5).y
     prior = model.constrained_prior(y)
     states = constrained_states(name, model, n)
-    log_prior = jax.vmap(lambda s: model.log_annealed(s, y, jnp.zeros(n)))(states)
-    levels = jax.vmap(prior.log_likelihood)(states)
+    log_prior = jax.jit(jax.vmap(lambda s: model.log_annealed(s, y, jnp.zeros(n))))(states)
+    likelihood = jax.jit(jax.vmap(prior.log_likelihood))
+    levels = np.asarray(likelihood(states))
     distinct = np.unique(np.round(levels, 9))  # relabelings tie
     cutoff = distinct[len(distinct) // 2 - 1 : len(distinct) // 2 + 1].mean()
     weights = np.where(levels > cutoff, np.exp(log_prior), 0.0)
@@ -212,7 +216,7 @@ def test_constrained_sweeps_keep_the_constrained_prior(name):
     start = jax.tree.map(lambda a: a[index], states)
     keys = jax.random.split(jax.random.key(1), draws)
     after = jax.jit(jax.vmap(lambda k, s: prior.step(k, s, cutoff)))(keys, start)
-    assert float(jax.vmap(prior.log_likelihood)(after).min()) > cutoff
+    assert float(likelihood(after).min()) > cutoff
     flat, every = np.asarray(after[0]).reshape(draws, -1), np.asarray(states[0]).reshape(len(weights), -1)
     codes = {tuple(row): j for j, row in enumerate(every)}
     found = np.array([codes[tuple(row)] for row in flat])
@@ -253,12 +257,17 @@ def test_low_rank_constrained_sweep_keeps_the_constrained_prior():
     assert np.abs(z).max() < 5 and np.all(difference.std(axis=1) > 0.05)
 
 
+@jax.jit
+def truncated(low, high, u):
+    return jax.vmap(TruncatedNormal(low, high).from_noise)(u)
+
+
 @pytest.mark.parametrize(
     "low, high", [(-1.0, 2.0), (3.0, 3.5), (-9.0, -8.0), (8.0, 9.0), (20.0, 21.0), (-30.0, 30.0)]
 )
 def test_truncated_normal_in_the_tails(low, high):
     u = np.linspace(0.001, 0.999, 199)
-    got = np.asarray(jax.vmap(TruncatedNormal(low, high).from_noise)(jnp.asarray(u)))
+    got = np.asarray(truncated(low, high, u))
     assert np.all((got >= low) & (got <= high))
     # Compare as probabilities, in the tail where they are small.
     sign = -1 if low + high > 0 else 1
@@ -274,13 +283,17 @@ def test_factor_chain_satisfies_the_reversal_identity():
     """log f(x) + log T(x'|x) = log f(x') + log R(x|x') for random pairs: exact."""
     model, shape = LowRank(components=2), (5, 3)
     data = simulate(model, *shape, seed=3)
-    chain = model.scored_chain(data.y)
-    for seed in range(5):
-        k1, k2, k3 = jax.random.split(jax.random.key(seed), 3)
+
+    @jax.jit
+    def both_sides(key):
+        chain = model.scored_chain(data.y)
+        k1, k2, k3 = jax.random.split(key, 3)
         x = chain.begin(k1, model.sample_prior(k2, shape))
         new = chain.kernel.step(k3, x)
         other = chain.begin(k3, model.sample_prior(k1, shape))
-        for target in (new, other):
-            left = chain.log_joint(x) + chain.kernel.log_prob(target, x)
-            right = chain.log_joint(target) + chain.kernel.reversed().log_prob(x, target)
-            np.testing.assert_allclose(left, right, rtol=1e-10)
+        left = [chain.log_joint(x) + chain.kernel.log_prob(target, x) for target in (new, other)]
+        right = [chain.log_joint(t) + chain.kernel.reversed().log_prob(x, t) for t in (new, other)]
+        return jnp.stack(left), jnp.stack(right)
+
+    for seed in range(5):
+        np.testing.assert_allclose(*both_sides(jax.random.key(seed)), rtol=1e-10)

@@ -16,3 +16,11 @@ def small_store(tmp_path_factory):
         outcome = run(parse(SMALL), store)
     assert outcome.complete and outcome.ran == outcome.total
     return path
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """For tests of the page and the tables alone: drawing takes most of the time of writing them."""
+    from bracketz.testbed import figures
+
+    monkeypatch.setattr(figures, "draw", lambda *_: [])

@@ -18,7 +18,7 @@ from bracketz.testbed.store import Store
 distributed = pytest.importorskip(
     "distributed", reason="Dask is an optional extra: pip install 'bracketz[dask]'"
 )
-pytestmark = [pytest.mark.xdist_group("testbed"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from bracketz.testbed.store import Store
 from bracketz.testbed.tables import number
 from bracketz.testbed.tasks import Task, expand
 
-pytestmark = pytest.mark.xdist_group("testbed")
 DATA_SETS = [("clustering", 0), ("rank one", 0), ("rank one", 7)]
 FITS = ["inferred-clustering", "inferred rank"]
 
@@ -165,7 +164,9 @@ def test_fits_enter_no_other_measure(small_store, crossed):
     pd.testing.assert_frame_equal(*found)
 
 
-def test_the_report_and_the_tables_show_it(crossed, small_store, tmp_path, capsys, monkeypatch):
+def test_the_report_and_the_tables_show_it(
+    crossed, small_store, tmp_path, capsys, monkeypatch, without_figures
+):
     table = measures.cross_table(load(crossed))
     files = write(load(crossed), tmp_path / "out")
     assert str(tmp_path / "out" / "cross.csv") in files
@@ -195,7 +196,7 @@ def test_the_report_and_the_tables_show_it(crossed, small_store, tmp_path, capsy
     assert 'id="cross"' not in (tmp_path / "plain" / "report.html").read_text()
 
 
-def test_the_papers_values_stand_beside_ours(tmp_path, capsys, monkeypatch):
+def test_the_papers_values_stand_beside_ours(tmp_path, capsys, monkeypatch, without_figures):
     spec = (
         SMALL.replace("seed = 3", 'seed = 3\npaper = "grosse2015"').replace(
             "ladder = [10, 30, 300]", "ladder = [10]"

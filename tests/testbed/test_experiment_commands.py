@@ -10,8 +10,6 @@ from small_experiment import SMALL
 
 from bracketz.cli import main
 
-pytestmark = pytest.mark.xdist_group("testbed")
-
 
 @pytest.fixture
 def bracketz(monkeypatch, capsys, tmp_path, small_store):

@@ -5,13 +5,10 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from bracketz.testbed import ledger, load, measures
 from bracketz.testbed.frames import Frames
 from bracketz.testbed.papers.grosse2015.claims import CLAIMS
-
-pytestmark = pytest.mark.xdist_group("testbed")
 
 
 def made_up(rows, details=(), agree=1.0) -> Frames:

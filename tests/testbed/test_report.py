@@ -13,8 +13,6 @@ from bracketz.testbed.spec import parse
 from bracketz.testbed.store import Store
 from bracketz.testbed.tables import number
 
-pytestmark = pytest.mark.xdist_group("testbed")
-
 
 @pytest.fixture(scope="module")
 def written(small_store, tmp_path_factory):
@@ -118,7 +116,7 @@ def test_phone_and_dark(browser, written):
     context.close()
 
 
-def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_path):
+def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_path, without_figures):
     copy = tmp_path / "r.db"
     copy.write_bytes(small_store.read_bytes())
     with Store.open(copy) as store:
@@ -135,7 +133,7 @@ def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_p
     page.close()
 
 
-def test_hostile_names_stay_text(tmp_path):
+def test_hostile_names_stay_text(tmp_path, without_figures):
     """Nothing a spec or a message holds becomes markup, and nothing is filled in twice."""
     spec = SMALL.split("[[estimators]]")[0] + '[[estimators]]\nestimator = "lw"\nladder = [64]\n'
     spec += "# </script><script>alert(1)</script> {{data}} <img src=x onerror=alert(1)>\n"

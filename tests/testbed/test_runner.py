@@ -17,8 +17,6 @@ from bracketz.testbed.runner import run
 from bracketz.testbed.spec import parse
 from bracketz.testbed.store import Store
 
-pytestmark = pytest.mark.xdist_group("testbed")
-
 
 def test_rerunning_continues_and_extending_runs_only_what_is_new(small_store, tmp_path):
     copy = tmp_path / "r.db"

@@ -12,8 +12,6 @@ from bracketz.testbed.papers import PAPERS, spec_file
 from bracketz.testbed.spec import parse, read
 from bracketz.testbed.tasks import Task, expand
 
-pytestmark = pytest.mark.xdist_group("testbed")
-
 
 def test_the_papers_spec_is_the_papers_experiment():
     spec = read(spec_file("grosse2015", "full"))

@@ -17,7 +17,6 @@ from bracketz.testbed.spec import parse
 from bracketz.testbed.store import Result, Store
 from bracketz.testbed.tasks import expand
 
-pytestmark = pytest.mark.xdist_group("testbed")
 RESULT = Result(
     (1.5, -0.1, 2.25, 3.0), "lower", {"steps": (3.0, 4.0, 5.0, 6.0)}, 0.5, 1.0, "1 x cpu", {"jax": "1"}
 )

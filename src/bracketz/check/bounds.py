@@ -12,7 +12,6 @@ from bracketz.check.subject import Subject
 from bracketz.path import tempered
 from bracketz.simulation import simulate
 
-CHAINS = 4
 CONFIDENCE = 0.8
 
 
@@ -21,7 +20,7 @@ def certificate(subject: Subject) -> Finding:
     more often than e^-b, and is on its own side on average."""
     instance = subject.enumerable
     count = affordable(instance, subject.sizes.data_sets // 3)
-    runs = both_directions(instance, tempered(4), count, subject.key("certificate"), chains=CHAINS)
+    runs = both_directions(instance, tempered(4), count, subject.key("certificate"))
     assert runs.truth is not None
     lower = np.array([Combine.ARITHMETIC(row)[0] for row in runs.forward]) - runs.truth
     upper = np.array([Combine.HARMONIC(row)[0] for row in runs.reverse]) - runs.truth

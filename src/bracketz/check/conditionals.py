@@ -6,7 +6,17 @@ import numpy as np
 from jax.scipy.stats import gamma
 
 from bracketz.check.outcome import TOLERANCE, Case, Check, Finding, Kind, NotApplicable, worst
-from bracketz.check.subject import Instance, Subject, describe_powers, draw, log_density, power_rows, show
+from bracketz.check.subject import (
+    Instance,
+    Subject,
+    describe_powers,
+    draw_many,
+    jit_once,
+    log_density,
+    outline,
+    power_rows,
+    show,
+)
 from bracketz.conditional import log_prob
 from bracketz.kernel import GibbsScan
 from bracketz.models.base import Predictive
@@ -37,11 +47,7 @@ def _noise(conditional, key, count: int):
 
 def random_states(subject: Subject, instance: Instance, name: str):
     """(keys, states, parameters, y): several prior draws, one data set of its own."""
-    key_data, key_states = jax.random.split(subject.key(name))
-    _, _, y = draw(instance.model, instance.shape, key_data)
-    keys = jax.random.split(key_states, subject.sizes.states)
-    states, parameters, _ = jax.vmap(lambda k: draw(instance.model, instance.shape, k))(keys)
-    return keys, states, parameters, y
+    return draw_many(instance.model, instance.shape, subject.key(name), subject.sizes.states)
 
 
 def balance(left, right):
@@ -83,11 +89,12 @@ def ratios(subject: Subject) -> Finding:
         if not names:
             continue
         over_powers = jax.vmap(errors, (None, None, None, 0))
-        found = jax.jit(jax.vmap(over_powers, (0, 0, 0, None)))(keys, states, parameters, rows)
+        found = jit_once(jax.vmap(over_powers, (0, 0, 0, None)))(keys, states, parameters, rows)
+        found, states, rows = jax.tree.map(np.asarray, (found, states, rows))
         for name, (error, present, values) in zip(names, found, strict=True):
-            error = np.abs(np.asarray(error))  # (states, powers, values)
+            error = np.abs(error)  # (states, powers, values)
             bad = ~(error < TOLERANCE)
-            s, b, v = _smallest(bad, error, np.asarray(present), np.asarray(values))
+            s, b, v = _smallest(bad, error, present, values)
             state = jax.tree.map(lambda a, s=s: a[s], states)
             cases.append(
                 Case(
@@ -111,8 +118,12 @@ def _smallest(bad, error, present, values):
 
 def _variables(model, y, states, parameters) -> list[str]:
     """Names of the variables a sweep visits."""
-    first = jax.tree.map(lambda a: a[0], (states, parameters))
-    return [visit.variable for visit in model.kernel(y, jnp.ones(y.shape[0])).visits(*first)]
+
+    def names(y, states, parameters):
+        first = jax.tree.map(lambda a: a[0], (states, parameters))
+        return [visit.variable for visit in model.kernel(y, jnp.ones(y.shape[0])).visits(*first)]
+
+    return outline(names, y, states, parameters)
 
 
 def draws(subject: Subject) -> Finding:
@@ -125,7 +136,7 @@ def draws(subject: Subject) -> Finding:
     instance = subject.tiny
     model = instance.model
     keys, states, parameters, y = random_states(subject, instance, "draws")
-    rows = jnp.asarray(power_rows(instance.shape[0]))
+    rows = power_rows(instance.shape[0])
     names = _variables(model, y, states, parameters)
 
     def errors(key, state, parameters, powers):
@@ -134,16 +145,24 @@ def draws(subject: Subject) -> Finding:
             out += [conditional_error(visit.conditional, key) for visit in kernel.visits(state, parameters)]
         return out
 
-    kernel = model.kernel(y, rows[0])
-    if isinstance(kernel, GibbsScan):
-        noise = np.asarray(kernel.noise(keys[0], kernel.latents(jax.tree.map(lambda a: a[0], states))))
+    def sweep_noise(keys, states):
+        kernel = model.kernel(y, jnp.asarray(rows[0]))
+        return kernel.noise(keys[0], kernel.latents(jax.tree.map(lambda a: a[0], states)))
+
+    if isinstance(outline(model.kernel, y, rows[0]), GibbsScan):
+        noise = np.asarray(jit_once(sweep_noise)(keys, states))
         repeats = noise.size - len(np.unique(noise))
         cases.append(
             Case(float(repeats), f"{repeats} of the {noise.size} random numbers of a sweep are used twice.")
         )
-    over = jax.jit(jax.vmap(jax.vmap(errors, (None, None, None, 0)), (0, 0, 0, None)))
     few = 2
-    found = over(*jax.tree.map(lambda a: a[:few], (keys, states, parameters)), rows)
+
+    @jit_once
+    def over(draws, rows):
+        each = jax.vmap(jax.vmap(errors, (None, None, None, 0)), (0, 0, 0, None))
+        return each(*jax.tree.map(lambda a: a[:few], draws), rows)
+
+    found = over((keys, states, parameters), rows)
     for name, error in zip([*names, *(f"{n}, reversed sweep" for n in names)], found, strict=True):
         error = np.asarray(error)
         _, b = np.unravel_index(np.argmax(error), error.shape)
@@ -210,7 +229,7 @@ def points(subject: Subject) -> Finding:
     for instance in subject.instances:
         model = instance.model
         _, states, _, y = random_states(subject, instance, "points")
-        rows = jnp.asarray(power_rows(instance.shape[0]))
+        rows = power_rows(instance.shape[0])
 
         def errors(state, powers, i, model=model, y=y):
             measure = model.point_conditional(state, y, powers, i)
@@ -231,9 +250,9 @@ def points(subject: Subject) -> Finding:
             return odds, jnp.abs(measure.log_normalizer - mass)
 
         over = jax.vmap(jax.vmap(jax.vmap(errors, (None, None, 0)), (None, 0, None)), (0, None, None))
-        index = jnp.arange(instance.shape[0])
-        for what, error in zip(("odds", "mass"), jax.jit(over)(states, rows, index), strict=True):
-            error = np.asarray(error)
+        found = jit_once(over)(states, rows, np.arange(instance.shape[0]))
+        states = jax.tree.map(np.asarray, states)
+        for what, error in zip(("odds", "mass"), map(np.asarray, found), strict=True):
             s, b, i = np.unravel_index(np.argmax(error), error.shape)
             state = show(jax.tree.map(lambda a, s=s: a[s], states))
             cases.append(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
-from bracketz.check.quadratic import QUADRATIC, integrate
+from bracketz.check.quadratic import QUADRATIC, Integral, integrate
 from bracketz.check.statistics import bonferroni, counts_p, mean_zero_p, white_p
 from bracketz.check.subject import (
     Subject,
@@ -15,10 +15,11 @@ from bracketz.check.subject import (
     draw,
     flatten,
     is_real,
+    jit_once,
     log_density,
     power_rows,
     tally,
-)  # fmt: skip
+)
 from bracketz.models.base import Collapsed, Enumerable, RowLatents
 
 #: The integral of a quadratic is exact, but its Hessian and determinant round.
@@ -33,14 +34,14 @@ def powers(subject: Subject) -> Finding:
         model, n = instance.model, instance.shape[0]
         state, parameters, y = draw(model, instance.shape, subject.key("powers"))
 
-        @jax.jit
         def f(b, state=state, parameters=parameters, y=y, model=model):
             return log_density(model, state, parameters, y, b)
 
-        bare = f(jnp.zeros(n))
-        terms = jnp.stack([f(row) - bare for row in jnp.eye(n)])
-        for row in power_rows(n):
-            error = float(jnp.abs(f(jnp.asarray(row)) - bare - terms @ row))
+        rows = power_rows(n)
+        every = np.concatenate([np.zeros((1, n)), np.eye(n), rows])
+        bare, each, found = np.split(np.asarray(jit_once(jax.vmap(f))(every)), [1, n + 1])
+        for row, value in zip(rows, found, strict=True):
+            error = float(np.abs(value - bare[0] - (each - bare) @ row))
             cases.append(
                 Case(
                     error,
@@ -59,16 +60,16 @@ def collapsed(subject: Subject) -> Finding:
     for instance in subject.instances:
         model = instance.model
         state, parameters, y = draw(model, instance.shape, subject.key("collapsed"))
-        x, back = flatten(parameters)
-        other = flatten(model.sample_parameters(subject.key("other"), state, instance.shape))[0]
+        other = draw(model, instance.shape, subject.key("other"))[1]
 
-        @jax.jit
-        def both(b, model=model, state=state, y=y, back=back, x=x, other=other):
-            integral = integrate(lambda v: model.log_joint(state, back(v), y, b), x, other)
+        def both(b, state, parameters, other, y, model=model):
+            x, back = flatten(parameters)
+            integral = integrate(lambda v: model.log_joint(state, back(v), y, b), x, flatten(other)[0])
             return integral.log_value, integral.misfit, model.log_annealed(state, y, b)
 
+        compiled = jit_once(both)
         for row in power_rows(instance.shape[0]):
-            value, misfit, claimed = map(float, both(jnp.asarray(row)))
+            value, misfit, claimed = map(float, compiled(row, state, parameters, other, y))
             if misfit > QUADRATIC:
                 continue
             cases.append(
@@ -89,12 +90,11 @@ def sampled(subject: Subject) -> Finding:
     model: Any = subject.tiny.model
     shape = subject.tiny.shape
     state, parameters, y = draw(model, shape, subject.key("sampled"))
-    x, back = flatten(parameters)
-    other = flatten(model.sample_parameters(subject.key("other"), state, shape))[0]
+    other = draw(model, shape, subject.key("other"))[1]
     keys = jax.random.split(subject.key("sampled draws"), subject.sizes.draws)
     zeros = jnp.zeros(shape[0])
 
-    @jax.jit
+    @jit_once
     def ratios(b):
         claimed = model.log_annealed(state, y, b) - model.log_annealed(state, y, zeros)
 
@@ -106,10 +106,13 @@ def sampled(subject: Subject) -> Finding:
 
     rows = power_rows(shape[0], positive=True)
     between = jnp.asarray(rows[1])
-    misfit = jax.jit(
-        lambda a, b: integrate(lambda v: model.log_joint(state, back(v), y, between), a, b).misfit
-    )
-    if float(misfit(x, other)) <= QUADRATIC:
+
+    @jit_once
+    def misfit(parameters, other):
+        x, back = flatten(parameters)
+        return integrate(lambda v: model.log_joint(state, back(v), y, between), x, flatten(other)[0]).misfit
+
+    if float(misfit(parameters, other)) <= QUADRATIC:
         raise NotApplicable("log_joint is quadratic: densities.collapsed does this exactly")
     surplus = [np.asarray(ratios(jnp.asarray(row))) for row in rows]
     p_values = [float(mean_zero_p(values)) for values in surplus]
@@ -137,7 +140,9 @@ def likelihood(subject: Subject) -> Finding:
                 joint, prior = jax.vmap(lambda b: log_density(model, state, theta, data, b))(rows)
                 return joint - prior
 
-            found = jax.jit(lambda a, b, g=log_likelihood: integrate(g, a, b))(jnp.ravel(y), jnp.ravel(other))
+            found = jit_once(lambda a, b, g=log_likelihood: integrate(g, jnp.ravel(a), jnp.ravel(b)))(
+                y, other
+            )
             if float(found.misfit) > QUADRATIC:
                 continue
             error = float(found.log_value)
@@ -157,34 +162,40 @@ def prior(subject: Subject) -> Finding:
         zeros = jnp.zeros(shape[0])
         if instance.label == "tiny" and isinstance(model, Enumerable):
             states, log_weight = model.nodes(shape)
-            density = jax.jit(jax.vmap(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z)))
-            total = float(jax.nn.logsumexp(density(jax.tree.map(jnp.asarray, states)) + log_weight))
+            density = jax.vmap(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z))
+            log_sum = jit_once(lambda s, w, density=density: jax.nn.logsumexp(density(s) + w))
+            total = float(log_sum(jax.tree.map(jnp.asarray, states), log_weight))
             cases.append(Case(abs(total), f"the prior sums to exp({total:+.4g}) instead of 1."))
         elif is_real(state):
-            x, back = flatten(state)
-            other = flatten(model.sample_prior(subject.key("other"), shape))[0]
-            found = jax.jit(
-                lambda a, b, model=model, back=back, y=y, z=zeros: integrate(
-                    lambda v: model.log_annealed(back(v), y, z), a, b
-                )
-            )(x, other)
+            other = draw(model, shape, subject.key("other"))[0]
+            found = _integral(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z), state, other)
             if float(found.misfit) <= QUADRATIC:
                 error = float(found.log_value)
                 cases.append(Case(abs(error), f"the prior integrates to exp({error:+.4g}) instead of 1."))
         if parameters is not None:
-            x, back = flatten(parameters)
-            other = flatten(model.sample_parameters(subject.key("other"), state, shape))[0]
-            found = jax.jit(
-                lambda a, b, model=model, back=back, y=y, s=state, z=zeros: integrate(
-                    lambda v: model.log_joint(s, back(v), y, z) - model.log_annealed(s, y, z), a, b
-                )
-            )(x, other)
+            other = draw(model, shape, subject.key("other"))[1]
+
+            def log_prior(theta, model=model, y=y, s=state, z=zeros):
+                return model.log_joint(s, theta, y, z) - model.log_annealed(s, y, z)
+
+            found = _integral(log_prior, parameters, other)
             if float(found.misfit) <= QUADRATIC:
                 error = float(found.log_value)
                 cases.append(
                     Case(abs(error), f"the prior of the parameters integrates to exp({error:+.4g}).")
                 )
     return worst(cases, "the prior is neither enumerable nor Gaussian", TOLERANCE)
+
+
+def _integral(log_g, at, other) -> Integral:
+    """``integrate`` over a pytree of real arrays."""
+
+    @jit_once
+    def compiled(at, other):
+        x, back = flatten(at)
+        return integrate(lambda v: log_g(back(v)), x, flatten(other)[0])
+
+    return compiled(at, other)
 
 
 def rows(subject: Subject) -> Finding:
@@ -197,9 +208,9 @@ def rows(subject: Subject) -> Finding:
     fixed = getattr(state, model.fixed, None)
     fixed = getattr(parameters, model.fixed) if fixed is None else fixed
     axis = np.linspace(-60, 60, 24_001)
-    density = jax.jit(jax.vmap(lambda v: model.row_conditional(fixed, v[None], 1.0).log_normalizer))
-    total = float(jax.nn.logsumexp(density(jnp.asarray(axis)))) + np.log(axis[1] - axis[0])
-    empty = float(model.row_conditional(fixed, jnp.ones(1), 0.0).log_normalizer)
+    mass = jit_once(jax.vmap(lambda v, b: model.row_conditional(fixed, v[None], b).log_normalizer))
+    whole = np.asarray(mass(np.append(axis, 1.0), np.append(np.ones(len(axis)), 0.0)))
+    total, empty = np.logaddexp.reduce(whole[:-1]) + np.log(axis[1] - axis[0]), whole[-1]
     cases = [
         Case(
             abs(total),
@@ -222,19 +233,18 @@ def simulators(subject: Subject) -> Finding:
     p_values: dict[str, float] = {}
 
     def gaussian(name, sample, log_g, at):
-        x, _ = flatten(at)
-        other, _ = flatten(sample(subject.key("other")))
-        found = jax.jit(lambda a, b: integrate(log_g, a, b))(x, other)
+        draws = np.asarray(jit_once(jax.vmap(lambda k: flatten(sample(k))[0]))(keys))
+        found = jit_once(lambda a, b: integrate(log_g, flatten(a)[0], b))(at, draws[0])
         if float(found.misfit) > QUADRATIC:
             return
-        draws = jax.jit(jax.vmap(lambda k: flatten(sample(k))[0]))(keys)
-        root = jnp.linalg.cholesky(found.precision)
-        p_values[name] = white_p(np.asarray((draws - found.mode) @ root))
+        root = np.linalg.cholesky(np.asarray(found.precision))
+        p_values[name] = white_p((draws - np.asarray(found.mode)) @ root)
 
     if isinstance(subject.tiny.model, Enumerable) and model.finite:
         states = jax.tree.map(jnp.asarray, model.nodes(shape)[0])
-        probabilities = np.exp(np.asarray(jax.vmap(lambda s: model.log_annealed(s, y, zeros))(states)))
-        found = jax.jit(jax.vmap(lambda k: model.sample_prior(k, shape)))(keys)
+        log_prior = jit_once(jax.vmap(lambda s: model.log_annealed(s, y, zeros)))
+        probabilities = np.exp(np.asarray(log_prior(states)))
+        found = jit_once(jax.vmap(lambda k: model.sample_prior(k, shape)))(keys)
         p_values["sample_prior"] = counts_p(tally(found, states), probabilities / probabilities.sum())
     elif is_real(state):
         _, back = flatten(state)

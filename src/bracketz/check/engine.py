@@ -3,6 +3,7 @@
 The real programs run on the model under test, and every increment is recomputed from ``log_annealed`` alone.
 """
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -14,8 +15,8 @@ from bracketz.answer import Certificate, Combine
 from bracketz.check.conditionals import conditional_error
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import bonferroni, counts_p, white_p
-from bracketz.check.subject import Subject, draw, tally
-from bracketz.conditional import Categorical, Gaussian, TruncatedNormal
+from bracketz.check.subject import Subject, draw, jit_once, outline, tally
+from bracketz.conditional import Categorical, Gaussian, TruncatedNormal, log_prob
 from bracketz.models.base import Predictive
 from bracketz.noise import standard_normal
 from bracketz.path import Path, prefix, tempered
@@ -31,6 +32,14 @@ def _tempered_rows(distributions: int) -> np.ndarray:
     return (raw - raw[0]) / (raw[-1] - raw[0])
 
 
+_powers = jit_once(lambda path, t, n: path.powers(t, n), static_argnames="n")
+
+
+def _first_rows(path: Path, n: int, count: int) -> np.ndarray:
+    """Rows of powers as the path gives them."""
+    return np.stack([np.asarray(_powers(path, t, n=n)) for t in range(count)])
+
+
 def paths(subject: Subject) -> Finding:
     """Rows of powers: the tempered schedules as printed in the paper, and prefixes that grow by one point."""
     n = 6
@@ -38,7 +47,7 @@ def paths(subject: Subject) -> Finding:
     for count in (2, 5, 40):
         for schedule, expected in (("sigmoid", _tempered_rows(count)), ("linear", np.linspace(0, 1, count))):
             path = tempered(count, schedule)
-            rows = np.stack([np.asarray(path.powers(t, n)) for t in range(count)])
+            rows = _first_rows(path, n, count)
             error = float(np.abs(rows - expected[:, None]).max()) + abs(path.num_edges - (count - 1))
             cases.append(
                 Case(error, f"the {schedule} schedule of {count} distributions is off by {error:.2g}.")
@@ -46,10 +55,10 @@ def paths(subject: Subject) -> Finding:
     for shuffle in (None, 3):
         growing = prefix(subject.tiny.model, n, shuffle=shuffle)
         order = np.asarray(growing.order)
-        for t in range(n + 1):
+        for t, row in enumerate(_first_rows(growing, n, n + 1)):
             expected = np.zeros(n)
             expected[order[:t]] = 1.0
-            error = float(np.abs(np.asarray(growing.powers(t, n)) - expected).max())
+            error = float(np.abs(row - expected).max())
             cases.append(Case(error, f"the prefix row after {t} points is wrong."))
     return worst(cases, "")
 
@@ -77,11 +86,6 @@ def _point_increment(model, y, state, powers, without, i):
     return total(powers) - total(without)
 
 
-@jax.jit
-def _step(program, key, carry, index):
-    return program.step(key, carry, index)
-
-
 def entering(subject: Subject) -> Finding:
     """The latent of the point that enters is drawn from its conditional with the point (posterior proposal) or from the
     prior; the one that leaves, the other way round."""
@@ -91,23 +95,29 @@ def entering(subject: Subject) -> Finding:
     n = shape[0]
     state, _, y = draw(model, shape, subject.key("entering"))
     t = n // 2 + 1
-    measures = {}
-    for name, row in (("with", t), ("without", t - 1)):
-        powers = (jnp.arange(n) < row) * 1.0
-        measures[name] = model.point_conditional(state, y, powers, t - 1)
-    support = measures["with"].support
-    if support is None:
+
+    def measure(powers):
+        return model.point_conditional(state, y, powers, t - 1)
+
+    if outline(measure, np.ones(n)).support is None:
         raise NotApplicable("the state keeps no latent of a point")
+
+    @jit_once
+    def scored(powers):
+        """(states with every value of the latent, probability of each)."""
+        values = measure(powers).support
+        candidates = jax.vmap(lambda v: model.replace_latent(state, t - 1, v))(values)
+        return candidates, jnp.exp(jax.vmap(lambda v: log_prob(measure(powers), v))(values))
+
+    tables = {name: scored((np.arange(n) < row) * 1.0) for name, row in (("with", t), ("without", t - 1))}
     keys = jax.random.split(subject.key("entering draws"), subject.sizes.draws)
-    candidates = jax.vmap(lambda v: model.replace_latent(state, t - 1, v))(support)
     p_values, names = [], []
     for proposal, up, down in (("posterior", "with", "without"), ("prior", "without", "with")):
         path = prefix(model, n, proposal)
         for crossing, name in ((path.extend, up), (path.retract, down)):
-            found = jax.jit(jax.vmap(lambda k, c=crossing: c(k, model, y, state, t)[0]))(keys)
-            measure = measures[name]
-            scored = np.exp([float(measure.log_density(v) - measure.log_normalizer) for v in support])
-            p_values.append(counts_p(tally(found, candidates), scored))
+            found = jit_once(jax.vmap(lambda k, c=crossing: c(k, model, y, state, t)[0]))(keys)
+            candidates, probabilities = tables[name]
+            p_values.append(counts_p(tally(found, candidates), np.asarray(probabilities)))
             names.append(f"{proposal} proposal, {'entering' if crossing == path.extend else 'leaving'}")
     j = int(np.argmin(p_values))
     return Finding(bonferroni(p_values), f"latents of a point crossing an edge ({names[j]}).")
@@ -133,7 +143,8 @@ def weights(subject: Subject) -> Finding:
     kinds: list[tuple[str, Path, int | None]] = [("tempered", tempered(EDGES + 1), EDGES + 1)]
     proposals = ["prior"]
     if isinstance(model, Predictive):
-        in_state = model.point_conditional(state, y, jnp.ones(n), 0).support is not None
+        measure = outline(lambda s, y: model.point_conditional(s, y, jnp.ones(n), 0), state, y)
+        in_state = measure.support is not None
         # A latent drawn and forgotten leaves no trace to recompute the prior proposal's weight from.
         proposals = ["prior", "posterior"] if in_state else ["posterior"]
     for proposal in proposals:
@@ -144,81 +155,93 @@ def weights(subject: Subject) -> Finding:
         edges = len(rows) - 1
         posterior = name.endswith("posterior proposal")
 
-        def expected(before, after, t, path=path, rows=rows, name=name, posterior=posterior):
+        def expected(before, after, t, path=path, rows=rows, posterior=posterior):
             """The increment of edge t, from the states around the crossing."""
             high, low = rows[t], rows[t - 1]
             if posterior:
                 return _point_increment(model, y, before, high, low, path.order[t - 1])  # type: ignore[attr-defined]
             return model.log_annealed(after, y, high) - model.log_annealed(after, y, low)
 
-        up, down = Forward(model, y, path, 1), Reverse(model, y, path, state, 1)
-        up_still, down_still = Forward(model, y, path, 0), Reverse(model, y, path, state, 0)
-        increment = jax.jit(expected)
-        key = subject.key(name)
-        carry, back = up.start(key), down.start(key)
-        found = []
-        for index in range(edges):
-            step_key = jax.random.fold_in(key, index)
-            # The crossing alone (no sweeps), then with the move: same key, same crossing.
-            crossed, after = _step(up_still, step_key, carry, index), _step(up, step_key, carry, index)
-            found.append(
-                after.log_weights[0] - carry.log_weights[0] - increment(_one(carry), _one(crossed), index + 1)
+        def errors(key, path=path, edges=edges, posterior=posterior, tempering=distributions is not None):
+            up, down = Forward(model, y, path, 1), Reverse(model, y, path, state, 1)
+
+            def step(carry, index):
+                carry, back = carry
+                step_key = jax.random.fold_in(key, index)
+                # The crossing alone (no sweeps), then with the move: same key, same crossing.
+                crossed, after = _still_and_moved(up, step_key, carry, index)
+                gain = _gain(carry, after) - expected(_one(carry), _one(crossed), index + 1)
+                unmoved, moved = _still_and_moved(down, step_key, back, index)
+                t = edges - index
+                out = [gain]
+                if posterior or tempering:
+                    out.append(_gain(back, unmoved) + expected(_one(back), _one(back), t))
+                if tempering:  # crossing leaves the state: what is left is what was weighed
+                    out.append(_gain(back, moved) + expected(_one(moved), _one(moved), t))
+                return (after, moved), jnp.stack(out)
+
+            (carry, back), found = jax.lax.scan(step, (up.start(key), down.start(key)), jnp.arange(edges))
+            last = jnp.stack(
+                [up.log_value(carry) - carry.log_weights[0], down.log_value(back) + back.log_weights[0]]
             )
-            carry = after
-            t = edges - index
-            moved, unmoved = _step(down, step_key, back, index), _step(down_still, step_key, back, index)
-            if posterior or distributions is not None:
-                loss = unmoved.log_weights[0] - back.log_weights[0]
-                found.append(loss + increment(_one(back), _one(back), t))
-            if distributions is not None:  # crossing leaves the state: what is left is what was weighed
-                loss = moved.log_weights[0] - back.log_weights[0]
-                found.append(loss + increment(_one(moved), _one(moved), t))
-            back = moved
-        found.append(up.log_value(carry) - carry.log_weights[0])
-        found.append(down.log_value(back) + back.log_weights[0])
-        error = np.abs(np.asarray(jnp.stack(found)))
-        cases.append(
-            Case(
-                float(error.max()),
-                f"an increment of log w on the {name} path is off by {error.max():.2g} nats.",
-            )
-        )
+            return jnp.abs(jnp.concatenate([jnp.ravel(found), last]))
+
+        error = float(np.max(jit_once(errors)(subject.key(name))))
+        cases.append(Case(error, f"an increment of log w on the {name} path is off by {error:.2g} nats."))
     return worst(cases, "")
 
 
+def _still_and_moved(program, key, carry, index) -> tuple[Particles, Particles]:
+    """A step without sweeps, and with one."""
+    both = jax.lax.map(
+        lambda sweeps: dataclasses.replace(program, sweeps=sweeps).step(key, carry, index), jnp.arange(2)
+    )
+    return jax.tree.map(lambda a: a[0], both), jax.tree.map(lambda a: a[1], both)
+
+
+def _gain(before: Particles, after: Particles):
+    """What the first particle's log w grew by."""
+    return after.log_weights[0] - before.log_weights[0]
+
+
 class Number(NamedTuple):
-    number: jax.Array
+    number: jax.Array | np.ndarray
 
 
 def resampling(subject: Subject) -> Finding:
     """Resampling keeps the mean weight, makes weights equal, and copies states of positive weight only; below the
     threshold it happens, above it nothing changes."""
     cases = []
-    log_weights = jnp.log(jnp.array([0.05, 0.3, 0.0, 0.4, 0.25]) + 1e-300) + 3.0
-    states = Number(jnp.arange(5.0))
+    log_weights = np.log(np.array([0.05, 0.3, 0.0, 0.4, 0.25]) + 1e-300) + 3.0
+    states = Number(np.arange(5.0))
     key = jax.random.key(1)
-    particles = Particles(states, log_weights)
-    expected = float(jnp.log(jnp.mean(jnp.exp(log_weights))))
+    particles = Particles(states, jnp.asarray(log_weights))
+    expected = float(np.log(np.mean(np.exp(log_weights))))
     for scheme in RESAMPLERS:
-        always, never = Resampling(1.0, scheme)(key, particles), Resampling(0.0, scheme)(key, particles)
-        spread = float(jnp.abs(always.log_weights - expected).max())
+
+        @jit_once
+        def resampled(key, particles, scheme=scheme):
+            at = [Resampling(threshold, scheme)(key, particles) for threshold in (1.0, 0.0)]
+            return *at, resample_indices(scheme, key, particles.log_weights)
+
+        always, never, index = jax.tree.map(np.asarray, resampled(key, particles))
+        spread = float(np.abs(always.log_weights - expected).max())
         cases.append(
             Case(spread, f"after {scheme} resampling the weights are off their mean by {spread:.2g} nats.")
         )
         cases.append(
             Case(
-                float(jnp.sum(always.states.number == 2.0)),
+                float(np.sum(always.states.number == 2.0)),
                 f"{scheme} resampling copied a particle of weight 0.",
             )
         )
-        index = resample_indices(scheme, key, log_weights)
-        kept = float(jnp.abs(always.states.number - states.number[index]).max())
+        kept = float(np.abs(always.states.number - states.number[index]).max())
         cases.append(Case(kept, f"{scheme} resampling moved other states than it drew."))
         moved = float(
-            jnp.abs(never.states.number - states.number).max() + jnp.abs(never.log_weights - log_weights)[3]
+            np.abs(never.states.number - states.number).max() + np.abs(never.log_weights - log_weights)[3]
         )
         cases.append(Case(moved, f"{scheme} resampling at threshold 0 changed something."))
-    size = float(effective_sample_size(jnp.log(jnp.array([1.0, 2.0, 3.0]))))
+    size = float(jit_once(effective_sample_size)(np.log([1.0, 2.0, 3.0])))
     cases.append(Case(abs(size - 36 / 14), "the effective sample size of weights 1, 2, 3 is not 36/14."))
     return worst(cases, "")
 
@@ -230,7 +253,7 @@ def ancestors(subject: Subject) -> Finding:
     p_values = []
     for scheme in RESAMPLERS:
         log_weights = jnp.log(jnp.asarray(weights)) - 7.0  # never normalised when resampling is called
-        index = jax.jit(jax.vmap(lambda k, s=scheme, w=log_weights: resample_indices(s, k, w)))(keys)
+        index = jit_once(jax.vmap(lambda k, s=scheme, w=log_weights: resample_indices(s, k, w)))(keys)
         copies = np.stack([np.bincount(row, minlength=5) for row in np.asarray(index)])
         centred = copies - 5 * weights
         error = np.maximum(centred.std(axis=0, ddof=1), 1e-6) / np.sqrt(len(keys))
@@ -255,7 +278,7 @@ def averages(subject: Subject) -> Finding:
         cases.append(
             Case(abs(got - value), f"the {combine.value} of {values.tolist()} came out as {got:.4g}.")
         )
-    got = float(logmeanexp(jnp.asarray(values)))
+    got = float(jit_once(logmeanexp)(values))
     cases.append(Case(abs(got - arithmetic), f"logmeanexp of {values.tolist()} came out as {got:.4g}."))
     certificate = Certificate.from_bounds(-10.0, -9.0, 0.9)
     margin = np.log(2 / 0.1)
@@ -274,7 +297,7 @@ def averages(subject: Subject) -> Finding:
     return worst(cases, "")
 
 
-@jax.jit
+@jit_once
 def _error(conditional, key):
     return conditional_error(conditional, key, grid_points=4_000)
 
@@ -285,7 +308,7 @@ def distributions(subject: Subject) -> Finding:
     key = subject.key("distributions")
 
     def look(conditional, slack, what):
-        error = float(_error(jax.tree.map(lambda a: jnp.asarray(a, float), conditional), key))
+        error = float(_error(jax.tree.map(lambda a: np.asarray(a, float), conditional), key))
         cases.append(Case(error / slack, f"{what} is drawn wrongly, by {error:.2g}."))
 
     for low, high, variance in ((-1, 2, 1), (3, 3.5, 0.25), (9, 11, 1.3), (-14, -12, 2), (-50, 50, 0.6)):
@@ -304,8 +327,10 @@ def distributions(subject: Subject) -> Finding:
 def noise(subject: Subject) -> Finding:
     """Normals are normal and uniforms uniform, with independent entries."""
     draws = subject.sizes.draws
-    normals = np.asarray(standard_normal(subject.key("noise"), (draws, 4)))
-    uniform = jax.vmap(lambda k: jax.random.uniform(k))(jax.random.split(subject.key("uniform"), draws))
+    normals = np.asarray(jit_once(lambda k: standard_normal(k, (draws, 4)))(subject.key("noise")))
+    uniform = jit_once(lambda k: jax.vmap(jax.random.uniform)(jax.random.split(k, draws)))(
+        subject.key("uniform")
+    )
     counts = np.bincount((np.asarray(uniform) * 20).astype(int), minlength=20)
     p = [white_p(normals), counts_p(counts, np.full(20, 0.05))]
     return Finding(bonferroni(p), "the noise sweeps are made of.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from bracketz.check.outcome import Case, Check, Finding, Kind, worst
 from bracketz.check.probes import TrailModel
-from bracketz.check.subject import Subject
+from bracketz.check.subject import Subject, jit_once
 from bracketz.estimators.base import estimate
 from bracketz.estimators.bic import BIC
 from bracketz.estimators.chib import ChibProgram
@@ -25,7 +25,7 @@ def chib(subject: Subject) -> Finding:
     samples, y = 4, jnp.zeros((2, 1))
     for cms in (True, False):
         program = ChibProgram(TrailModel(), y, tempered(2), samples, None, None, murray_salakhutdinov=cms)
-        step = jax.jit(program.step)
+        step = jit_once(program.step)
         for seed in range(6):
             key = jax.random.key(seed)
             carry = program.start(key)
@@ -123,7 +123,7 @@ def nested(subject: Subject) -> Finding:
     y = jnp.zeros((1, 1))
     for particles in (2, 5):
         program = NestedProgram(RampModel(), y, 1, particles)
-        step = jax.jit(program.step)
+        step = jit_once(program.step)
         key = jax.random.key(particles)
         carry = program.start(key)
         log_sum = -np.inf

@@ -18,7 +18,7 @@ import numpy as np
 from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
 from bracketz.check.quadratic import QUADRATIC, integrate
 from bracketz.check.statistics import bonferroni, normal_p, same_law_p
-from bracketz.check.subject import Subject, describe_powers, draw, flatten, power_rows
+from bracketz.check.subject import Subject, describe_powers, draw, flatten, jit_once, power_rows
 
 #: Entries of y and of the state that get a statistic of their own.
 MAX_ENTRIES = 12
@@ -183,7 +183,7 @@ def between(subject: Subject) -> Finding:
         subject, lambda key, state, powers: tempered_law(model, state, shape, powers)(key, shape)
     )
     states = jax.vmap(lambda k: model.sample_prior(k, shape))(jax.random.split(subject.key("mass"), 5))
-    law = jax.jit(jax.vmap(lambda s, b: tempered_law(model, s, shape, b), (0, None)))
+    law = jit_once(jax.vmap(lambda s, b: tempered_law(model, s, shape, b), (0, None)))
     found = []
     for row in power_rows(shape[0], positive=True)[1:]:
         powers = jnp.asarray(row)
@@ -217,7 +217,7 @@ def exchange(subject: Subject) -> Finding:
         return jnp.concatenate([a * jnp.roll(b, 1), a - b, jnp.stack([f - g, f * g, jnp.sum(a) * g])])
 
     keys = [jax.random.split(k, count) for k in jax.random.split(subject.key("exchange"))]
-    sample = jax.jit(lambda ks, backward: jax.vmap(lambda k: pair(k, backward))(ks), static_argnums=1)
+    sample = jit_once(lambda ks, backward: jax.vmap(lambda k: pair(k, backward))(ks), static_argnums=1)
     ahead, back = (np.round(np.asarray(sample(k, b)), 9) for k, b in zip(keys, (False, True), strict=True))
     p = [same_law_p(ahead[:, j], back[:, j]) for j in range(ahead.shape[1])]
     return Finding(

@@ -6,6 +6,7 @@ and one reverse value on the same data, whatever Z is, P(l_B > l_F given |l_B - 
 bounded, so that p-values hold in the tails, however heavy those of the weights are.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -20,6 +21,8 @@ from bracketz.path import Path
 
 BLOCK = 250
 BINS = 6
+#: Chains a data set in each direction, where one particle a chain is enough.
+CHAINS = 4
 #: Densities evaluated for exact evidences, at the most.
 MOST_DENSITIES = 60_000_000
 
@@ -44,7 +47,7 @@ def both_directions(
     data_sets: int,
     key,
     *,
-    chains: int = 1,
+    chains: int = CHAINS,
     sweeps: int = 1,
     particles: int = 1,
 ) -> Runs:
@@ -55,6 +58,19 @@ def both_directions(
     model, shape = instance.model, instance.shape
     exact = isinstance(model, Enumerable) and affordable(instance, data_sets) == data_sets
     nodes = jax.tree.map(jnp.asarray, model.nodes(shape)) if exact else None
+    blocks = -(-data_sets // BLOCK)
+    keys = jax.random.split(key, (blocks, BLOCK))
+    found = [
+        jax.tree.map(np.asarray, _block(model, shape, path, block, nodes, sweeps, chains, particles))
+        for block in (keys[b] for b in range(blocks))
+    ]
+    forward, reverse, truth = (np.concatenate(a)[:data_sets] for a in zip(*found, strict=True))
+    return Runs(forward, reverse, truth if exact else None)
+
+
+@functools.partial(jax.jit, static_argnames=("shape", "chains", "particles"))
+def _block(model, shape, path, keys, nodes, sweeps, chains: int, particles: int):
+    """One block of data sets: (forward, reverse, evidence or 0). Compiled once for tempered paths of any length."""
 
     def walk(program, key):
         def step(index, carry):
@@ -62,7 +78,7 @@ def both_directions(
 
         return program.log_value(jax.lax.fori_loop(0, path.num_edges, step, program.start(key)))
 
-    def one(key, nodes):
+    def one(key):
         key_data, key_up, key_down = jax.random.split(key, 3)
         state, _, y = draw(model, shape, key_data)
         up = Forward(model, y, path, sweeps, Resampling(), particles)
@@ -71,13 +87,9 @@ def both_directions(
             jax.vmap(lambda k, program=program: walk(program, k))(jax.random.split(k, chains))
             for program, k in ((up, key_up), (down, key_down))
         ]
-        return *values, log_evidence(model, y, *nodes) if exact else jnp.zeros(())
+        return *values, jnp.zeros(()) if nodes is None else log_evidence(model, y, *nodes)
 
-    block = min(BLOCK, data_sets)
-    keys = jax.random.split(key, (-(-data_sets // block), block))
-    run = jax.jit(lambda keys, nodes: jax.lax.map(lambda ks: jax.vmap(lambda k: one(k, nodes))(ks), keys))
-    forward, reverse, truth = (np.asarray(a).reshape(-1, *a.shape[2:])[:data_sets] for a in run(keys, nodes))
-    return Runs(forward, reverse, truth if exact else None)
+    return jax.vmap(one)(keys)
 
 
 def _logistic(x):

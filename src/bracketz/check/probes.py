@@ -12,7 +12,7 @@ import numpy as np
 
 from bracketz.anneal import Forward, Resampling, Reverse
 from bracketz.check.outcome import Case, Check, Finding, Kind, worst
-from bracketz.check.subject import Subject
+from bracketz.check.subject import Subject, jit_once
 from bracketz.kernel import Compose, Kernel, Repeat, ScoredKernel
 from bracketz.loop import Program, run
 from bracketz.models.base import (
@@ -98,14 +98,16 @@ def order(subject: Subject) -> Finding:
     key = jax.random.key(0)
     cases = []
 
+    @jit_once
     def walk(program):
-        carry = program.start(key)
-        for index in range(4):
-            carry = program.step(jax.random.fold_in(key, index), carry, index)
-        return float(carry.states.trail[0]), float(carry.log_weights[0])
+        def step(index, carry):
+            return program.step(jax.random.fold_in(key, index), carry, index)
 
-    up, gain = walk(Forward(model, y, path))
-    down, loss = walk(Reverse(model, y, path, Trail(jnp.zeros(()))))
+        carry = jax.lax.fori_loop(0, 4, step, program.start(key))
+        return carry.states.trail[0], carry.log_weights[0]
+
+    up, gain = map(float, walk(Forward(model, y, path)))
+    down, loss = map(float, walk(Reverse(model, y, path, Trail(jnp.zeros(())))))
     expected_gain = 0.25 * sum(np.log1p(x) for x in (0, 2, 23, 234))
     expected_loss = -0.25 * sum(np.log1p(x) for x in (10, 109, 1098, 10987))
     # Reversed kernels write 10, 9, 8, 7 at places 4, 3, 2, 1.
@@ -193,12 +195,17 @@ def keys(subject: Subject) -> Finding:
         Reverse(model, y, tempered(4), Coin(jnp.asarray(0.5)), 1, Resampling(0.0), 5),
         Forward(model, y, tempered(4), 2, Resampling(0.0), 5),
     )
-    for seed, program in enumerate(programs):
-        key = jax.random.key(seed)
-        carry = program.start(key)
-        for index in range(3):
+
+    @jit_once
+    def coins(program, key):
+        def step(carry, index):
             carry = program.step(jax.random.fold_in(key, index + 1), carry, index)
-            seen.append(np.asarray(carry.states.coin))
+            return carry, carry.states.coin
+
+        return jax.lax.scan(step, program.start(key), jnp.arange(3))[1]
+
+    for seed, program in enumerate(programs):
+        seen.append(np.ravel(coins(program, jax.random.key(seed))))
     flat = np.concatenate(seen)
     repeats = len(flat) - len(np.unique(flat))
     cases.append(Case(float(repeats), f"{repeats} of {len(flat)} particles took the same draw."))

@@ -8,10 +8,20 @@ from zlib import crc32
 
 import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 
 from bracketz.check.outcome import NotApplicable
 from bracketz.models.base import Collapsed, Enumerable, Model, Shape
+
+#: For a program that runs once on a few numbers, compiling is all its time, and these settings of XLA's CPU compiler cut it
+#: to a third: no optimisation, and the emitters before the newest. Other versions of jaxlib may not know them.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+
+#: ``jax.jit`` for such programs. Those that run for more than a moment, and the estimators, are compiled as always.
+jit_once = functools.partial(
+    jax.jit, compiler_options=QUICKLY if jaxlib.__version__.startswith("0.10.") else None
+)
 
 
 class Sizes(NamedTuple):
@@ -124,6 +134,23 @@ def draw(model: Model, shape: Shape, key):
         parameters = model.sample_parameters(key_parameters, state, shape)
         return state, parameters, model.sample_data(key_data, state, parameters)
     return state, None, model.simulate(key_data, state, shape)
+
+
+@functools.partial(jit_once, static_argnames=("shape", "count"))
+def draw_many(model: Model, shape: Shape, key, count: int):
+    """(keys, states, parameters, y): ``count`` draws with their keys, and one data set of its own."""
+    key_data, key_states = jax.random.split(key)
+    keys = jax.random.split(key_states, count)
+    every = jnp.concatenate([key_data[None], keys])
+    states, parameters, y = jax.vmap(lambda k: draw(model, shape, k))(every)
+    return keys, *jax.tree.map(lambda a: a[1:], (states, parameters)), y[0]
+
+
+def outline(function, *arguments):
+    """What ``function`` returns, for its types and names: it is traced, and nothing is computed or compiled."""
+    seen: list[Any] = []
+    jax.eval_shape(lambda *traced: seen.append(function(*traced)), *arguments)
+    return seen[0]
 
 
 def log_density(model: Model, state, parameters, y, powers):

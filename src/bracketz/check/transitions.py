@@ -9,7 +9,17 @@ import numpy as np
 from bracketz.check.conditionals import balance, random_states
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import counts_p
-from bracketz.check.subject import Instance, Subject, describe_powers, draw, power_rows, show, tally
+from bracketz.check.subject import (
+    Instance,
+    Subject,
+    describe_powers,
+    draw,
+    jit_once,
+    outline,
+    power_rows,
+    show,
+    tally,
+)
 from bracketz.kernel import Compose, Kernel, ScoredKernel
 from bracketz.models.base import TransitionDensity
 
@@ -21,18 +31,19 @@ def reversal(subject: Subject) -> Finding:
     for instance in subject.instances:
         model = instance.model
         keys, states, _, y = random_states(subject, instance, "reversal")
-        others = jax.tree.map(lambda a: a[::-1], states)
-        rows = jnp.asarray(power_rows(instance.shape[0]))
-        if isinstance(model.kernel(y, rows[0]), ScoredKernel):
+        rows = power_rows(instance.shape[0])
+        kernel = outline(model.kernel, y, rows[0])
+        states, others = _both_ways(states)
+        if isinstance(kernel, ScoredKernel):
 
             def pair(x, new, powers, model=model, y=y):
                 kernel = model.kernel(y, powers)
                 left = model.log_annealed(x, y, powers) + kernel.log_prob(new, x)
                 return balance(left, model.log_annealed(new, y, powers) + kernel.reversed().log_prob(x, new))
 
-            over = jax.jit(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
+            over = jit_once(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
             cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
-        for number, part in enumerate(_parts(model.kernel(y, rows[0]))):
+        for number, part in enumerate(_parts(kernel)):
             if isinstance(part, ScoredKernel):
 
                 def moved(key, x, powers, model=model, y=y, number=number):
@@ -41,7 +52,7 @@ def reversal(subject: Subject) -> Finding:
                     left = model.log_annealed(x, y, powers) + part.log_prob(new, x)
                     return left - model.log_annealed(new, y, powers) - part.reversed().log_prob(x, new)
 
-                over = jax.jit(jax.vmap(jax.vmap(moved, (None, None, 0)), (0, 0, None)))
+                over = jit_once(jax.vmap(jax.vmap(moved, (None, None, 0)), (0, 0, None)))
                 error = np.abs(np.asarray(over(keys, states, rows)))
                 s, b = np.unravel_index(np.argmax(error), error.shape)
                 cases.append(
@@ -52,24 +63,30 @@ def reversal(subject: Subject) -> Finding:
                     )
                 )
         if isinstance(model, TransitionDensity):
-            chain = model.scored_chain(y)
-            begin = jax.vmap(lambda k, s, chain=chain: chain.begin(k, s))
-            starts, ends = begin(keys, states), begin(keys[::-1], others)
 
-            def chained(x, new, chain=chain):
-                left = chain.log_joint(x) + chain.kernel.log_prob(new, x)
-                return balance(left, chain.log_joint(new) + chain.kernel.reversed().log_prob(x, new))
+            def chained(key, key_new, state, other, model=model, y=y):
+                chain = model.scored_chain(y)
+                x, new = chain.begin(key, state), chain.begin(key_new, other)
+                here, there = chain.log_joint(x), chain.log_joint(new)
+                left = here + chain.kernel.log_prob(new, x)
+                error = balance(left, there + chain.kernel.reversed().log_prob(x, new))
+                return x, new, error, here - _chain_density(model, x, y)
 
-            error = jax.jit(jax.vmap(chained))(starts, ends)[:, None]
-            one = jnp.ones((1, instance.shape[0]))
-            cases.append(_pair_case(error, starts, ends, one, instance, "the scored chain"))
-            claimed = jax.vmap(lambda x, chain=chain: chain.log_joint(x))(starts)
-            direct = jax.vmap(lambda x, model=model, y=y: _chain_density(model, x, y))(starts)
-            gap = float(np.max(np.abs(np.asarray(claimed - direct))))
+            over = jit_once(lambda keys, *ends, chained=chained: jax.vmap(chained)(keys, keys[::-1], *ends))
+            starts, ends, error, gaps = jax.tree.map(np.asarray, over(keys, states, others))
+            one = np.ones((1, instance.shape[0]))
+            cases.append(_pair_case(error[:, None], starts, ends, one, instance, "the scored chain"))
+            gap = float(np.max(np.abs(gaps)))
             cases.append(
                 Case(gap, f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.")
             )
     return worst(cases, "the kernel has no transition density (ScoredKernel)")
+
+
+def _both_ways(states):
+    """States, and the same from last to first: pairs of them are random pairs."""
+    states = jax.tree.map(np.asarray, states)
+    return states, jax.tree.map(lambda a: a[::-1], states)
 
 
 def _parts(kernel) -> tuple[Kernel, ...]:
@@ -121,8 +138,8 @@ def matrix(subject: Subject) -> Finding:
     """The whole transition matrix of a tiny instance: rows sum to 1, f T = f, and f(x) T(x'|x) = f(x') R(x|x')."""
     model, shape, states = _matrix_instance(subject)
     _, _, y = draw(model, shape, subject.key("matrix"))
-    rows = jnp.asarray(power_rows(shape[0]))
-    if not isinstance(model.kernel(y, rows[0]), ScoredKernel):
+    rows = power_rows(shape[0])
+    if not isinstance(outline(model.kernel, y, rows[0]), ScoredKernel):
         raise NotApplicable("the kernel has no transition density (ScoredKernel)")
 
     def errors(powers):
@@ -143,7 +160,7 @@ def matrix(subject: Subject) -> Finding:
             ]
         )
 
-    found = np.asarray(jax.jit(lambda rows: jax.lax.map(errors, rows))(rows))
+    found = np.asarray(jit_once(lambda rows: jax.lax.map(errors, rows))(rows))
     what = ("do not sum to 1", "do not keep the density", "are not matched by the reversed kernel")
     b, w = np.unravel_index(np.argmax(found), found.shape)
     sentence = (
@@ -158,22 +175,23 @@ def steps(subject: Subject) -> Finding:
     key = subject.key("steps")
     _, _, y = draw(model, shape, key)
     powers = jnp.asarray(power_rows(shape[0])[2])
-    if not isinstance(model.kernel(y, powers), ScoredKernel):
+    if not isinstance(outline(model.kernel, y, powers), ScoredKernel):
         raise NotApplicable("the kernel has no transition density (ScoredKernel)")
     count = jax.tree.leaves(states)[0].shape[0]
     keys = jax.random.split(key, subject.sizes.draws)
     p_values, names = [], []
     for backward in (False, True):
 
-        @jax.jit
-        def sample(keys, start, backward=backward):
+        @jit_once
+        def sample(keys, s, backward=backward):
             kernel = model.kernel(y, powers)
             kernel = kernel.reversed() if backward else kernel
+            start = jax.tree.map(lambda a: a[s], states)
             row = jax.vmap(lambda new: kernel.log_prob(new, start))(states)
             return jax.vmap(lambda k: kernel.step(k, start))(keys), row
 
         for s in (0, count // 2, count - 1):
-            found, row = sample(keys, jax.tree.map(lambda a, s=s: a[s], states))
+            found, row = sample(keys, s)
             p_values.append(counts_p(tally(found, states), np.exp(np.asarray(row))))
             names.append(f"state {s + 1} of {count}, {'reversed' if backward else 'forward'} sweep")
     j = int(np.argmin(p_values))

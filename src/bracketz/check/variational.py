@@ -7,10 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
-from bracketz.check.subject import Subject, draw
+from bracketz.check.subject import Subject, draw, jit_once
 from bracketz.models.base import Variational
-
-ROUNDS = 1
 
 
 def updates(subject: Subject) -> Finding:
@@ -34,34 +32,42 @@ def updates(subject: Subject) -> Finding:
                 other = update(other)
             # Halfway to it: a start may be certain of everything, which hides what an update does with doubt.
             q = jax.tree.map(lambda a, b: (a + b) / 2, family.start(key_q), other)
+            before = family.objective(q)
             out = []
-            for _ in range(ROUNDS):
-                for update in family.updates:
-                    new = update(q)
-                    changed = jax.tree.map(lambda a, b: a != b, q, new)
-                    toward = jax.tree.map(lambda o, n, c: jnp.where(c, o - n, 0.0), other, new, changed)
+            for update in family.updates:
+                new = update(q)
+                changed = jax.tree.map(lambda a, b: a != b, q, new)
+                toward = jax.tree.map(lambda o, n, c: jnp.where(c, o - n, 0.0), other, new, changed)
 
-                    def along(s, new=new, toward=toward):
-                        return family.objective(jax.tree.map(lambda a, d, s=s: a + s * d, new, toward))
+                def along(s, new=new, toward=toward):
+                    return family.objective(jax.tree.map(lambda a, d, s=s: a + s * d, new, toward))
 
-                    slope = jax.grad(along)(0.0)
-                    # A scale for "zero": what the slope would be without the cancellation of its terms.
-                    curvature = jax.grad(jax.grad(along))(0.0)
-                    size = 1 + jnp.abs(family.objective(new)) + jnp.abs(curvature)
-                    fall = jnp.maximum(family.objective(q) - family.objective(new), 0.0)
-                    out.append(jnp.stack([jnp.abs(slope), jnp.maximum(curvature, 0.0), fall]) / size)
-                    q = new
+                value, slope, curvature = _second_order(along)
+                # A scale for "zero": what the slope would be without the cancellation of its terms.
+                size = 1 + jnp.abs(value) + jnp.abs(curvature)
+                fall = jnp.maximum(before - value, 0.0)
+                out.append(jnp.stack([jnp.abs(slope), jnp.maximum(curvature, 0.0), fall]) / size)
+                q, before = new, value
             return jnp.stack(out)
 
         keys = [jax.random.split(k, 3) for k in (key_q, key_other)]
-        found = np.asarray(jax.jit(jax.vmap(errors))(*keys))  # (starts, updates, 3)
+        found = np.asarray(jit_once(jax.vmap(errors))(*keys))  # (starts, updates, 3)
         s, u, w = np.unravel_index(np.argmax(found), found.shape)
         what = ("is not stationary", "is not a maximum", "lowers the objective")[w]
-        number = u % len(family.updates) + 1
         cases.append(
-            Case(float(found[s, u, w]), f"update {number} {what}, by {found[s, u, w]:.2g} (relative).")
+            Case(float(found[s, u, w]), f"update {u + 1} {what}, by {found[s, u, w]:.2g} (relative).")
         )
     return worst(cases, "")
+
+
+def _second_order(along):
+    """(value, slope, curvature) of a function of one number at 0."""
+
+    def first(s):
+        return jax.jvp(along, (s,), (1.0,))
+
+    (value, slope), (_, curvature) = jax.jvp(first, (0.0,), (1.0,))
+    return value, slope, curvature
 
 
 def bound(subject: Subject) -> Finding:
@@ -70,20 +76,22 @@ def bound(subject: Subject) -> Finding:
         raise NotApplicable("the model has no Variational capability")
     instance = subject.enumerable
     cases = []
+
+    @jit_once
+    def best(y, keys):
+        family = instance.model.variational(y)
+
+        def sweep(_, q):
+            for update in family.updates:
+                q = update(q)
+            return q
+
+        return jax.vmap(lambda k: family.objective(jax.lax.fori_loop(0, 30, sweep, family.start(k))))(keys)
+
     for s in range(3):
         _, _, y = draw(instance.model, instance.shape, jax.random.fold_in(subject.key("vb bound"), s))
         truth = instance.model.exact_evidence(np.asarray(y))
-        family = instance.model.variational(y)
-
-        def best(key, family=family):
-            def sweep(_, q):
-                for update in family.updates:
-                    q = update(q)
-                return q
-
-            return family.objective(jax.lax.fori_loop(0, 30, sweep, family.start(key)))
-
-        top = float(jnp.max(jax.jit(jax.vmap(best))(jax.random.split(subject.key(f"start {s}"), 8))))
+        top = float(np.max(best(y, jax.random.split(subject.key(f"start {s}"), 8))))
         cases.append(
             Case(
                 max(top - truth, 0.0),
