@@ -1,4 +1,4 @@
-"""The yardstick: one Gibbs sweep of one chain, written by hand for one core in Numba.
+"""The yardstick: one Gibbs sweep of one chain, written by hand in Numba, for one core or with a chain on each.
 
 Each ``*_sweeps`` does ``count`` sweeps in place, for any row of powers (``c`` = powers / noise_variance),
 with the update and the caches of the JAX kernel of the same model; tests/benchmarks compares their laws.
@@ -8,6 +8,7 @@ keeps its value, since taking a point out and putting it back changes nothing.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numba import njit
 from bracketz import BinaryAttributes, Clustering, LowRank
 from bracketz.models.base import Model
 
-kernel = njit(fastmath=True, cache=True)
+kernel = njit(fastmath=True, cache=True, nogil=True)
 #: A part of a sweep. Inlined by Numba: a call that passes ten arrays costs as much as a rank-one update.
 part = njit(fastmath=True, inline="always")
 
@@ -40,6 +41,25 @@ def sweeper(model: Model, y, powers) -> Callable[[np.random.Generator, np.ndarra
         case _:
             raise TypeError(f"no hand-written sweep for {model!r}")
     return lambda rng, latents, count: sweeps(rng, latents, *given, count)
+
+
+def parallel_sweeper(model: Model, y, powers, cores: int) -> Callable[[np.ndarray, int], None]:
+    """``advance(latents, count)``: that many sweeps of every chain of ``latents`` (leading axis) in place, a thread a core.
+
+    Chains are independent, so this is all that parallelism has to offer: one compiled kernel, no locks, a generator a thread.
+    """
+    advance = sweeper(model, y, powers)
+    rngs = np.random.default_rng(0).spawn(cores)
+    pool = ThreadPoolExecutor(cores)
+
+    def share(worker: int, latents: np.ndarray, count: int) -> None:
+        for chain in range(worker, len(latents), cores):
+            advance(rngs[worker], latents[chain], count)
+
+    def all_chains(latents: np.ndarray, count: int) -> None:
+        list(pool.map(lambda worker: share(worker, latents, count), range(cores)))
+
+    return all_chains
 
 
 @part

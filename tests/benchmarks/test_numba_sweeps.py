@@ -15,7 +15,7 @@ from tiny_instances import TINY, power_rows
 
 pytest.importorskip("numba")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from numba_sweeps import sweeper
+from numba_sweeps import parallel_sweeper, sweeper
 
 FALSE_POSITIVE = 1e-6  # of each parametrised test, over its fixed seed
 
@@ -124,3 +124,17 @@ def test_the_comparison_of_moments_notices_a_wrong_sweep(model):
     data, powers, expected = reference(model)
     draws = numba_draws(model, data.y, 0.9 * powers, data.exact[0], 20_000)
     assert disagreement(moments(model, draws), expected) > 1
+
+
+def test_parallel_sweeps_move_every_chain_alone():
+    """Five chains on two threads: the same latents as each thread's generator gives its chains one after the other."""
+    model, count = Clustering(), 3
+    data, powers = simulate(model, 21, 11, seed=3), power_rows(21)[3]
+    start = np.stack([data.exact[0]] * 5)
+    together = start.copy()
+    parallel_sweeper(model, data.y, powers, 2)(together, count)
+    advance, rngs = sweeper(model, data.y, powers), np.random.default_rng(0).spawn(2)
+    for worker, rng in enumerate(rngs):
+        for chain in range(worker, 5, 2):
+            advance(rng, start[chain], count)
+    np.testing.assert_array_equal(together, start)
