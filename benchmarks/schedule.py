@@ -1,6 +1,6 @@
 """What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for all chains both ways.
 
-    python benchmarks/schedule.py [--json] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50] [--gap 1]
+    python benchmarks/schedule.py [--json] [--smoke] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50] [--gap 1]
 
 The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is nearly constant), a rung at
 that effort measures the gap there, and the last few per cent to the goal are taken by the same proportion; the measured gap
@@ -10,13 +10,11 @@ line on the same data: the default kernel on the sigmoid.
 """
 
 import argparse
-import json
 import sys
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from report import Report, Row, Table, main, say
 
 from bracketz import BinaryAttributes, Clustering, LowRank, sandwich, simulate
 from bracketz.models.base import Model
@@ -75,7 +73,7 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float) -> 
         "schedule_cost": answer.split.schedule,
         "mixing_cost": answer.split.mixing,
     }
-    print(json.dumps(row), file=sys.stderr)
+    say(f"{name}, {kernel}, {schedule}: {distributions:,} distributions")
     return row
 
 
@@ -94,10 +92,26 @@ def rows(models=tuple(CASES), seeds: int = 1, chains: int = 50, goal: float = 1.
 
 
 def table(found: list[dict], chains: int, goal: float) -> Table:
-    view = Table(title=f"to a single-chain gap of {goal:g} nat, {chains} chains each way")
-    for heading in ("model", "kernel", "schedule"):
-        view.add_column(heading)
-    for heading in (
+    lines = [
+        [
+            r["model"],
+            r["kernel"],
+            r["schedule"],
+            str(r["data_seed"]),
+            f"{r['distributions']:,}",
+            f"{r['distributions_ratio']:.2f}",
+            f"{r['seconds']:.2f}",
+            f"{r['pilot_seconds']:.2f}",
+            f"{r['seconds_ratio']:.2f}",
+            f"{r['gap']:.2f} ± {r['gap_error']:.2f}",
+            f"{r['schedule_cost']:.2f} / {r['mixing_cost']:.2f}",
+        ]
+        for r in found
+    ]
+    columns = [
+        "model",
+        "kernel",
+        "schedule",
         "data",
         "distributions",
         "ratio",
@@ -106,32 +120,33 @@ def table(found: list[dict], chains: int, goal: float) -> Table:
         "ratio",
         "gap there",
         "schedule / mixing",
-    ):
-        view.add_column(heading, justify="right")
-    for r in found:
-        view.add_row(
-            r["model"], r["kernel"], r["schedule"], str(r["data_seed"]), f"{r['distributions']:,}", f"{r['distributions_ratio']:.2f}",
-            f"{r['seconds']:.2f}", f"{r['pilot_seconds']:.2f}", f"{r['seconds_ratio']:.2f}",
-            f"{r['gap']:.2f} ± {r['gap_error']:.2f}", f"{r['schedule_cost']:.2f} / {r['mixing_cost']:.2f}",
-        )  # fmt: skip
-    return view
+    ]
+    return Table(f"schedule: to a single-chain gap of {goal:g} nat, {chains} chains each way", columns, lines)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+def benchmark(options: argparse.Namespace) -> Report:
+    models, chains, goal = options.models.split(","), options.chains, options.gap
+    if options.smoke:
+        models, chains, goal = models[:1], 4, 50.0
+    found = rows(models, options.seeds, chains, goal)
+    judged = [
+        Row("schedule", f"{r['model']}, {r['kernel']}, {r['schedule']}", quantity, r[key], "x")
+        for r in found
+        for quantity, key in (
+            ("distributions / plain", "distributions_ratio"),
+            ("seconds / plain", "seconds_ratio"),
+        )
+    ]
+    details = {"gap": goal, "chains": chains, "rows": found}
+    return Report("schedule", judged, [table(found, chains, goal)], details=details)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", default=",".join(CASES))
     parser.add_argument("--seeds", type=int, default=1, help="data sets")
     parser.add_argument("--chains", type=int, default=50)
     parser.add_argument("--gap", type=float, default=1.0, help="the goal, nats")
-    options = parser.parse_args()
-    found = rows(options.models.split(","), options.seeds, options.chains, options.gap)
-    if options.json:
-        print(json.dumps({"goal": options.gap, "chains": options.chains, "rows": found}, indent=2))
-    else:
-        Console(width=140).print(table(found, options.chains, options.gap))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(benchmark, __doc__, options))

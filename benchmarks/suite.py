@@ -20,8 +20,10 @@ HERE = Path(__file__).parent
 BENCHMARKS = {
     "sweep": "What does a sweep cost, against hand-written Numba?",
     "paper": "How long do the paper's headline results take?",
+    "schedule": "How many distributions does a 1-nat gap take, by schedule and kernel?",
     "startup": "How long until the first answer?",
     "growth": "How do time and memory grow?",
+    "device": "How many sweeps a second, from 100 to 1,000,000 chains?",
 }
 
 

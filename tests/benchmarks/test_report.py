@@ -109,7 +109,7 @@ def test_plain_machines_do():
     blocked = (
         "import sys; sys.modules.update(dict.fromkeys(['rich', 'numba', 'typer', 'pandas', 'matplotlib']));"
     )
-    code = f"{blocked} sys.path.insert(0, {str(BENCHMARKS)!r}); import report, programs; report.machine()"
+    code = f"{blocked} sys.path.insert(0, {str(BENCHMARKS)!r}); import report, programs, device; report.machine()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -121,6 +121,8 @@ def test_plain_machines_do():
         ["growth.py"],
         ["startup.py"],
         ["sweep.py", "--chains", "4"],
+        ["schedule.py"],
+        ["device.py"],
     ],
     ids=lambda command: command[0],
 )
