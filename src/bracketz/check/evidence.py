@@ -14,7 +14,7 @@ from bracketz.check.geweke import MAX_ENTRIES
 from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.pairs import affordable, both_directions, crooks_p
 from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
-from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten, jit_once
+from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten, jit_draws, jit_once
 from bracketz.estimators import find
 from bracketz.estimators.base import Estimator, estimate
 from bracketz.models.base import ConstrainedPrior, PointFit, RowLatents
@@ -246,7 +246,7 @@ def constrained(subject: Subject) -> Finding:
     prior = model.constrained_prior(y)
     count = subject.sizes.draws
 
-    @jax.jit
+    @jit_draws
     @jax.vmap
     def sample(key):
         state = prior.sample_prior(key)
@@ -256,7 +256,7 @@ def constrained(subject: Subject) -> Finding:
         x = flatten(state)[0][:MAX_ENTRIES]
         return jnp.concatenate([x, x * jnp.roll(x, 1), prior.log_likelihood(state)[None]])
 
-    @jax.jit
+    @jit_draws
     @functools.partial(jax.vmap, in_axes=(0, 0, 0, None))
     def both(key, state, other, cutoff):
         return features(prior.step(key, state, cutoff)), features(other)

@@ -18,7 +18,7 @@ import numpy as np
 from bracketz.check.outcome import Check, Finding, Kind, NotApplicable
 from bracketz.check.quadratic import QUADRATIC, integrate
 from bracketz.check.statistics import bonferroni, normal_p, same_law_p
-from bracketz.check.subject import Subject, describe_powers, draw, flatten, jit_once, power_rows
+from bracketz.check.subject import Subject, describe_powers, draw, flatten, jit_draws, jit_once, power_rows
 
 #: Entries of y and of the state that get a statistic of their own.
 MAX_ENTRIES = 12
@@ -106,8 +106,8 @@ class Comparison:
         self.subject = subject
         self.model, self.shape = subject.tiny.model, subject.tiny.shape
         self.redraw = redraw
-        self._draws = jax.jit(jax.vmap(self._forward_statistics, (0, None)))
-        self._walks = jax.jit(
+        self._draws = jit_draws(jax.vmap(self._forward_statistics, (0, None)))
+        self._walks = jit_draws(
             lambda keys, reference, powers: jax.lax.map(
                 lambda k: self._chain(k, reference, powers), keys, batch_size=500
             )

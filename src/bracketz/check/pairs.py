@@ -15,7 +15,7 @@ import numpy as np
 
 from bracketz.anneal import Forward, Resampling, Reverse
 from bracketz.check.statistics import bonferroni, mean_zero_p, normal_p
-from bracketz.check.subject import Instance, draw
+from bracketz.check.subject import Instance, draw, jit_draws
 from bracketz.models.base import Enumerable, log_evidence
 from bracketz.path import Path
 
@@ -68,7 +68,7 @@ def both_directions(
     return Runs(forward, reverse, truth if exact else None)
 
 
-@functools.partial(jax.jit, static_argnames=("shape", "chains", "particles"))
+@functools.partial(jit_draws, static_argnames=("shape", "chains", "particles"))
 def _block(model, shape, path, keys, nodes, sweeps, chains: int, particles: int):
     """One block of data sets: (forward, reverse, evidence or 0). Compiled once for tempered paths of any length."""
 

@@ -14,14 +14,18 @@ import numpy as np
 from bracketz.check.outcome import NotApplicable
 from bracketz.models.base import Collapsed, Enumerable, Model, Shape
 
-#: For a program that runs once on a few numbers, compiling is all its time, and these settings of XLA's CPU compiler cut it
-#: to a third: no optimisation, and the emitters before the newest. Other versions of jaxlib may not know them.
-QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
-#: ``jax.jit`` for such programs. Those that run for more than a moment, and the estimators, are compiled as always.
-jit_once = functools.partial(
-    jax.jit, compiler_options=QUICKLY if jaxlib.__version__.startswith("0.10.") else None
-)
+def _compiling(effort: int):
+    """``jax.jit`` that compiles in a third of the time: XLA's CPU compiler optimises this much (of 3) and takes the emitters
+    before the newest. Only for versions of jaxlib that are known to know these settings."""
+    settings = {"xla_backend_optimization_level": effort, "xla_cpu_use_fusion_emitters": False}
+    known = jaxlib.__version__.startswith("0.10.")
+    return functools.partial(jax.jit, compiler_options=settings if known else None)
+
+
+#: The kit's own programs: compiling them takes longer than running them, once on a few numbers or on thousands of draws.
+#: The estimators are compiled as always.
+jit_once, jit_draws = _compiling(0), _compiling(1)
 
 
 class Sizes(NamedTuple):
