@@ -48,6 +48,15 @@ def test_every_row_of_probabilities_sums_to_one_and_impossible_moves_are_never_d
         assert np.isfinite(log_t[index]).all()
 
 
+def test_scored_chains_can_reach_every_row():
+    """CMS is biased where the transition density can vanish (the kit's ``evidence.cms`` sees it)."""
+    model = BinaryAttributes(components=2, row_update="flips")
+    chain = model.scored_chain(simulate(model, 3, 2, seed=0).y)
+    states, _ = model.nodes((3, 2))
+    scores = jax.vmap(lambda new: chain.kernel.log_prob(new, jax.tree.map(lambda a: a[0], states)))(states)
+    assert np.isfinite(scores).all()
+
+
 def test_bits_stay_the_default():
     assert BinaryAttributes().row_update == "bits"
     assert not isinstance(conditionals(2)[0](jnp.zeros(2)), FlipByFlip)

@@ -46,7 +46,7 @@ from bracketz.models.base import (
 from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns
 from bracketz.models.inference import ShippedInference
 from bracketz.models.moves import FlipByFlip
-from bracketz.pytree import pytree_dataclass, static
+from bracketz.pytree import pytree_dataclass, static, unchecked
 
 ROW_UPDATES = ("bits", "flips", "whole")
 MAX_WHOLE_ROW = 12
@@ -207,6 +207,15 @@ class BinaryAttributes(Conjugate, Model, Predictive, RowLatents, ShippedInferenc
 
     def replace_latent(self, state, i, latent):
         return BinaryState(state.attributes.at[i].set(latent))
+
+    def scored_chain(self, y):
+        """Bit by bit, also where the sweeps go flip by flip: CMS divides by an average transition density, which is
+        unbiased only if no transition is impossible."""
+        model = self
+        if self.row_update == "flips":
+            values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+            model = unchecked(BinaryAttributes, **values | {"row_update": "bits"})
+        return model._make("scored", self.chain, y)
 
     def row_conditional(self, fixed, row, power):
         """With A known its covariance is 0, and the row weight is the plain likelihood."""

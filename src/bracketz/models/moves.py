@@ -15,7 +15,7 @@ class FlipByFlip(BitByBit):
     """The bits of a row in order, each flipped with probability min(1, odds of the other value).
 
     Every visit is reversible, so the reversal takes the bits in the opposite order. A transition that would keep a bit at its
-    less likely value has probability 0.
+    less likely value has probability 0, so estimators that divide by a transition density use ``BitByBit``.
     """
 
     def _log_flip(self, logit, k):
