@@ -77,6 +77,7 @@ def elsewhere(names, sizes, **environment) -> dict[str, float]:
         "--chains",
         ",".join(map(str, sizes)),
     ]
+    memory = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # this process has taken most of the card's
     done = subprocess.run(
         command, env=os.environ | memory | environment, stdout=subprocess.PIPE, text=True, check=True
     )
