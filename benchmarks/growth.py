@@ -34,11 +34,11 @@ from bracketz.session import Session
 
 SWEEP_CHAINS = 16
 AXES = {
-    "rows": (50, 200, 800, 3200, 12_800),
-    "columns": (25, 100, 400, 1600),
-    "components": (2, 4, 8, 16),
-    "distributions": (32, 128, 512, 2048),
-    "chains": (4, 16, 64, 256),
+    "rows": (50, 400, 3200, 12_800),
+    "columns": (25, 200, 1600),
+    "components": (4, 8, 16),
+    "distributions": (32, 256, 2048),
+    "chains": (4, 32, 256),
 }
 SMOKE_AXES = {"rows": (8, 16), "distributions": (4, 8)}
 #: Exponents of the docstrings: O(N K D), O(N K D + K^3), O(N K (K + D)).
