@@ -531,8 +531,8 @@ _CONSTRAINED = (
         "constrained-binary-first-bit-unchecked",
         "The first bit of a row is not held against the cutoff.",
         "models/constrained.py",
-        "jnp.where(wish > 0, on, off) > cutoff, wish",
-        "(jnp.where(wish > 0, on, off) > cutoff) | (k == 0), wish",
+        "allowed = wished > cutoff",
+        "allowed = (wished > cutoff) | (k == 0)",
         ("binary-attributes",),
     ),
     Mutant(

@@ -84,13 +84,14 @@ class BinaryConstrained(_CollapsedConstrained):
 
         def choose(k, logit):
             gain = logit - log_odds[k]  # log-likelihood with the bit on, less off
-            off = levels[-1] - latent[k] * gain
-            on = off + gain
             wish = (u[k] < probability[k]).astype(latent.dtype)
-            new = jnp.where(jnp.where(wish > 0, on, off) > cutoff, wish, latent[k])
-            # Wish refused: the other value is the current one, which is inside.
+            wished = levels[-1] + (wish - latent[k]) * gain
+            # A wish refused leaves the current value, which is inside.
+            allowed = wished > cutoff
             # The barrier keeps XLA from fusing the chain of bits into one expression, recomputed at every use.
-            new, level = jax.lax.optimization_barrier((new, off + new * gain))
+            new, level = jax.lax.optimization_barrier(
+                (jnp.where(allowed, wish, latent[k]), jnp.where(allowed, wished, levels[-1]))
+            )
             levels.append(level)
             return new
 
