@@ -905,8 +905,8 @@ _OFF_DEFAULT = (
         "clustering-mixture-not-logged",
         "The conditional adds the mixture's probabilities and not their logs.",
         "models/clustering.py",
-        "Categorical(jnp.log(self.model.mixture) + gain)",
-        "Categorical(self.model.mixture + gain)",
+        "log_prior = jnp.log(self.model.mixture)",
+        "log_prior = self.model.mixture",
         ("clustering",),
     ),
     Mutant(

@@ -215,15 +215,18 @@ class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enu
         return ClusterStatistics(1 / self.center_variance + jnp.sum(weights, axis=0), weights.T @ y)
 
 
-def cluster_gain(lam, square, dots, c, row_square, columns):
-    """[log-mass of a cluster with the point] - [without]: -(D/2) log((lam + c) / lam) + (|S + c y|^2 / (lam + c) - |S|^2 / lam) / 2.
+def cluster_logits(log_prior, lam, square, dots, c, row_square, columns):
+    """log pi_k + [log-mass of cluster k with the point] - [without], the latter two being
 
-    The second part is c (lam (2 S.y + c |y|^2) - |S|^2) / (2 lam (lam + c)), so that one division serves both.
+    -(D/2) log((lam + c) / lam) + (|S + c y|^2 / (lam + c) - |S|^2 / lam) / 2.
+
+    The last part is c (lam (2 S.y + c |y|^2) - |S|^2) / (2 lam (lam + c)), so that one division serves both. The order of
+    the sum matters for speed: with the prior last, XLA computes the logarithm several times.
     """
     lam_with = lam + c
     inverse = 1 / (lam * lam_with)
     gain = c * (lam * (2 * dots + c * row_square) - square) * inverse
-    return 0.5 * gain - 0.5 * columns * log(lam_with * lam_with * inverse)
+    return log_prior - 0.5 * columns * log(lam_with * lam_with * inverse) + 0.5 * gain
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -243,7 +246,7 @@ class ClusteringGibbs(GibbsScan):
 
     def draw(self, latents, noise):
         if fused.chosen(self.model.components, self.rows.y.shape[1]):
-            return fused.clustering_draw(self, cluster_gain, latents, noise)
+            return fused.clustering_draw(self, cluster_logits, latents, noise)
         return super().draw(latents, noise)
 
     def cache(self, latents):
@@ -274,5 +277,9 @@ class ClusteringGibbs(GibbsScan):
 
     def conditional(self, cache, row, latent):
         """Common factors of row i are dropped."""
-        gain = cluster_gain(cache.precision, cache.square, cache.dots, row.c, row.square, row.y.shape[0])
-        return Categorical(jnp.log(self.model.mixture) + gain)
+        log_prior = jnp.log(self.model.mixture)
+        return Categorical(
+            cluster_logits(
+                log_prior, cache.precision, cache.square, cache.dots, row.c, row.square, row.y.shape[0]
+            )
+        )

@@ -58,12 +58,12 @@ def _row(step, rows: int, backward: bool):
 # Clustering.
 
 
-def clustering_draw(gibbs, gain, assignments, noise):
-    """``ClusteringGibbs.draw`` of one chain; ``gain`` is the model's ``cluster_gain``."""
+def clustering_draw(gibbs, logits_of, assignments, noise):
+    """``ClusteringGibbs.draw`` of one chain; ``logits_of`` is the model's ``cluster_logits``."""
     (n, d), model = gibbs.rows.y.shape, gibbs.model
     kp = _padded(model.components)
     body = functools.partial(
-        _clustering, gain=gain, columns=d, components=model.components, backward=gibbs.backward
+        _clustering, logits_of=logits_of, columns=d, components=model.components, backward=gibbs.backward
     )
     return _call(
         body, jax.ShapeDtypeStruct((n,), jnp.int32),
@@ -74,7 +74,7 @@ def clustering_draw(gibbs, gain, assignments, noise):
 
 
 def _clustering(
-    y, square, c, log_mixture, center_precision, old, u, new, *, gain, columns, components, backward
+    y, square, c, log_mixture, center_precision, old, u, new, *, logits_of, columns, components, backward
 ):
     """Refs. The cache is S^T (D, K), lam and |S|^2: components last, so that they spread over the warp."""
     (n, dp), kp = y.shape, log_mixture.shape[0]
@@ -98,7 +98,7 @@ def _clustering(
         w = share(i, old[i])
         dots = jnp.sum(sums * row[:, None], axis=0)
         lam, squares, dots = lam - w, squares - w * (2 * dots - w * yy), dots - w * yy
-        logits = log_pi + gain(lam, squares, dots, ci, yy, columns)
+        logits = logits_of(log_pi, lam, squares, dots, ci, yy, columns)
         weights = jnp.exp(logits - jnp.max(logits))
         below = (jnp.cumsum(weights) <= u[i] * jnp.sum(weights)).astype(jnp.int32)
         k = jnp.minimum(jnp.sum(below), components - 1)
