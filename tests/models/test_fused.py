@@ -35,6 +35,20 @@ def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch
     assert not jnp.array_equal(plain, latents)
 
 
+@pytest.mark.parametrize("row_update", ["flips", "whole"])
+def test_other_row_updates_are_not_fused(row_update, monkeypatch):
+    """The fused sweep draws bit by bit; these have other laws."""
+    model = BinaryAttributes(components=3, row_update=row_update)
+    data = simulate(model, 5, 4, seed=3)
+    kernel = model.kernel(data.y, power_rows(5)[1])
+    noise = kernel.noise(jax.random.key(1), kernel.latents(data.exact))
+    plain = kernel.draw(kernel.latents(data.exact), noise)
+    monkeypatch.setattr(fused, "interpret", True)
+    np.testing.assert_array_equal(kernel.draw(kernel.latents(data.exact), noise), plain)
+    monkeypatch.setattr(fused, "binary_draw", None)
+    kernel.draw(kernel.latents(data.exact), noise)
+
+
 def test_fused_only_on_a_gpu_and_within_registers(monkeypatch):
     assert not fused.chosen(10, 25)  # the tests run on a CPU
     monkeypatch.setattr(fused, "interpret", True)

@@ -273,7 +273,8 @@ class BinaryGibbs(GibbsScan):
         return BinaryState(latents)
 
     def draw(self, latents, noise):
-        if not self.whole_row and fused.chosen(self.model.components, self.rows.y.shape[1]):
+        bits = not self.whole_row and self.model.row_update != "flips"
+        if bits and fused.chosen(self.model.components, self.rows.y.shape[1]):
             return fused.binary_draw(self, latents, noise)
         return super().draw(latents, noise)
 
