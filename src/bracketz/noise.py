@@ -1,7 +1,7 @@
 """Random numbers for the sweeps: the bits of JAX's default generator, several times cheaper on a CPU.
 
 A sweep draws a number for every latent and derives several keys. JAX's own threefry is compiled for the CPU as
-a loop of five small passes over memory, which is quick to compile and slow to run: more than half of a low-rank sweep.
+a loop of five small passes over memory, which is quick to compile and slow to run.
 ``THREEFRY`` is the same function of the same keys written in a straight line, as JAX itself does on
 other platforms. All of ``jax.random`` works with its keys and returns the same bits as with ``threefry2x32``.
 """

@@ -36,6 +36,7 @@ from bracketz.errors import InputError
 from bracketz.loop import Outcome, Program, run
 from bracketz.path import Path, tempered
 from bracketz.pytree import pytree_dataclass
+from bracketz.runtime import double_precision
 from bracketz.session import Session
 
 #: Increments kept of one chain. An edge of each cell is, so a run of any length takes the same arrays (and program).
@@ -100,11 +101,9 @@ def schedule_cost(num_edges: int, *outcomes: Outcome) -> float:
 
 
 def initial_table() -> np.ndarray:
-    """The sigmoid with delta = 4, as a table: the pilot runs on it, with the program of the runs to come."""
-    s = 4.0 * np.linspace(-1.0, 1.0, KNOTS)
-    table = 0.5 + 0.5 * np.tanh(s / 2) / np.tanh(2.0)
-    table[0], table[-1] = 0.0, 1.0
-    return table
+    """The default sigmoid, as a table: the pilot runs on it, with the program of the runs to come."""
+    with double_precision():
+        return np.asarray(tempered(KNOTS).inverse_temperature(np.arange(KNOTS)))
 
 
 def adapt(table: np.ndarray, num_edges: int, *outcomes: Outcome) -> np.ndarray:

@@ -40,7 +40,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-precision-missing-power",
         "The precision of a cluster with the point in it adds 1 whatever the point's power and the noise.",
-        "models/clustering.py",
+        "models/cluster_row.py",
         "lam_with = lam + c\n",
         "lam_with = lam + 1.0\n",
         ("clustering",),
@@ -72,7 +72,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-determinant-of-one-column",
         "The log-determinant term of the conditional counts one column and not all D.",
-        "models/clustering.py",
+        "models/cluster_row.py",
         "- 0.5 * columns * log(lam_with",
         "- 0.5 * log(lam_with",
         ("clustering",),
@@ -80,7 +80,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-square-missing-power",
         "In |S + c y|^2 the last term has c once and not squared.",
-        "models/clustering.py",
+        "models/cluster_row.py",
         "(2 * dots + c * row_square)",
         "(2 * dots + row_square)",
         ("clustering",),
@@ -262,15 +262,15 @@ _BINARY = (
     Mutant(
         "binary-rank-one-gram-factor",
         "The quadratic term of the Gram matrix's rank-one update is counted twice.",
-        "models/binary_attributes.py",
-        "0.5 * (r_y - latent @ mean_r) * s",
-        "(r_y - latent @ mean_r) * s",
+        "models/binary_row.py",
+        "0.5 * (r_y - times(bits, mean_r)) * s",
+        "(r_y - times(bits, mean_r)) * s",
         ("binary-attributes",),
     ),
     Mutant(
         "binary-stale-covariance",
         "The rank-one update leaves the features' covariance as it was.",
-        "models/binary_attributes.py",
+        "models/binary_row.py",
         "covariance - s[:, None] * g,",
         "covariance,",
         ("binary-attributes",),
@@ -295,8 +295,8 @@ _BINARY = (
         "binary-row-never-removed",
         "A row is not taken out of the features' posterior before its update, and enters once more after it.",
         "models/binary_attributes.py",
-        "cross, row, latent, -row.c)",
-        "cross, row, latent, 0.0)",
+        "row.square, latent, -row.c",
+        "row.square, latent, 0.0",
         ("binary-attributes",),
     ),
     Mutant(

@@ -43,7 +43,7 @@ from bracketz.models.base import (
     require_positive,
     row_log_constant,
 )
-from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns
+from bracketz.models.binary_row import BitByBit, RowWeight, WholeRow, patterns, rank_one
 from bracketz.models.inference import ShippedInference
 from bracketz.models.moves import FlipByFlip
 from bracketz.pytree import pytree_dataclass, static, unchecked
@@ -286,27 +286,13 @@ class BinaryGibbs(GibbsScan):
 
     def remove(self, cache, row, latent):
         cross = cache.covariance @ (cache.weighted_sum @ row.y)
-        covariance, gram, change = self._add(cache.covariance, cache.gram, cross, row, latent, -row.c)
+        covariance, gram, change = rank_one(cache.covariance, cache.gram, cross, row.square, latent, -row.c)
         return WithoutRow(covariance, gram, cross + change, cache.weighted_sum, latent)
 
     def insert(self, cache, row, latent):
-        covariance, gram, _ = self._add(cache.covariance, cache.gram, cache.cross, row, latent, row.c)
+        covariance, gram, _ = rank_one(cache.covariance, cache.gram, cache.cross, row.square, latent, row.c)
         weights = row.c * (latent - cache.removed)
         return FeaturePosterior(covariance, gram, cache.weighted_sum + weights[:, None] * row.y)
-
-    def _add(self, covariance, gram, cross, row, latent, c):
-        """Precision P + c z z^T and H + c z y^T (c < 0 takes the row out), by Sherman-Morrison.
-
-        With g = P^-1 z, r = y - M^T z, a = c / (1 + c z.g) and s = a g:
-        P^-1 -= s g^T,  M += s r^T,  M M^T += s t^T + t s^T,  t = M r + |r|^2 s / 2.
-        No D-sized work: M r = M y - M M^T z and r.y = |y|^2 - z.M y. Returns P^-1, M M^T and the change of M y.
-        """
-        g = covariance @ latent
-        s = c / (1 + c * (latent @ g)) * g
-        mean_r = cross - gram @ latent
-        r_y = row.square - latent @ cross
-        t = mean_r + 0.5 * (r_y - latent @ mean_r) * s
-        return covariance - s[:, None] * g, gram + (s[:, None] * t + t[:, None] * s), r_y * s
 
     def conditional(self, cache, row, latent):
         weight = RowWeight(

@@ -51,6 +51,22 @@ def bit_logit(log_odds, columns, c, v0, r0, dv, dr):
     return log_odds - 0.5 * (columns * log(i1 * i1 * inverse) + c * (dr * i0 - r0 * c * dv) * inverse)
 
 
+def rank_one(covariance, gram, cross, square, bits, c, times=jnp.matmul):
+    """Precision P + c z z^T and H + c z y^T (c < 0 takes the row out), by Sherman-Morrison.
+
+    With g = P^-1 z, r = y - M^T z, a = c / (1 + c z.g) and s = a g:
+    P^-1 -= s g^T,  M += s r^T,  M M^T += s t^T + t s^T,  t = M r + |r|^2 s / 2.
+    No D-sized work: M r = M y - M M^T z and r.y = |y|^2 - z.M y, from ``cross`` = M y and ``square`` = |y|^2. Returns
+    P^-1, M M^T and the change of M y. ``times`` is the product of a matrix or vector with a vector.
+    """
+    g = times(covariance, bits)
+    s = c / (1 + c * times(bits, g)) * g
+    mean_r = cross - times(gram, bits)
+    r_y = square - times(bits, cross)
+    t = mean_r + 0.5 * (r_y - times(bits, mean_r)) * s
+    return covariance - s[:, None] * g, gram + (s[:, None] * t + t[:, None] * s), r_y * s
+
+
 def patterns(k: int) -> np.ndarray:
     """All 2^k rows of bits, (2^k, k); the first bit is the most significant."""
     return ((np.arange(2**k)[:, None] >> np.arange(k)[::-1]) & 1).astype(float)

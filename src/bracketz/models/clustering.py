@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.conditional import Categorical, Gaussian
-from bracketz.elementary import log
 from bracketz.errors import InputError
 from bracketz.kernel import GibbsScan, Kernel
 from bracketz.models import fused
@@ -34,6 +33,7 @@ from bracketz.models.base import (
     require_positive,
     row_log_constant,
 )
+from bracketz.models.cluster_row import cluster_logits, square_with
 from bracketz.models.inference import ShippedInference
 from bracketz.pytree import pytree_dataclass, static
 
@@ -215,20 +215,6 @@ class Clustering(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enu
         return ClusterStatistics(1 / self.center_variance + jnp.sum(weights, axis=0), weights.T @ y)
 
 
-def cluster_logits(log_prior, lam, square, dots, c, row_square, columns):
-    """log pi_k + [log-mass of cluster k with the point] - [without], the latter two being
-
-    -(D/2) log((lam + c) / lam) + (|S + c y|^2 / (lam + c) - |S|^2 / lam) / 2.
-
-    The last part is c (lam (2 S.y + c |y|^2) - |S|^2) / (2 lam (lam + c)), so that one division serves both. The order of
-    the sum matters for speed: with the prior last, XLA computes the logarithm several times.
-    """
-    lam_with = lam + c
-    inverse = 1 / (lam * lam_with)
-    gain = c * (lam * (2 * dots + c * row_square) - square) * inverse
-    return log_prior - 0.5 * columns * log(lam_with * lam_with * inverse) + 0.5 * gain
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClusteringGibbs(GibbsScan):
     """Collapsed Gibbs: each z_i from its conditional with the centres integrated out."""
@@ -246,7 +232,7 @@ class ClusteringGibbs(GibbsScan):
 
     def draw(self, latents, noise):
         if fused.chosen(self.model.components, self.rows.y.shape[1]):
-            return fused.clustering_draw(self, cluster_logits, latents, noise)
+            return fused.clustering_draw(self, latents, noise)
         return super().draw(latents, noise)
 
     def cache(self, latents):
@@ -262,7 +248,7 @@ class ClusteringGibbs(GibbsScan):
         return WithoutPoint(
             cache.precision - w,
             cache.weighted_sum,
-            cache.square - w * (2 * dots - w * row.square),
+            square_with(cache.square, dots, -w, row.square),
             dots - w * row.square,
             w,
         )
@@ -272,7 +258,7 @@ class ClusteringGibbs(GibbsScan):
         return ScanCache(
             cache.precision + w,
             cache.weighted_sum + (w - cache.removed)[:, None] * row.y,
-            cache.square + w * (2 * cache.dots + w * row.square),
+            square_with(cache.square, cache.dots, w, row.square),
         )
 
     def conditional(self, cache, row, latent):

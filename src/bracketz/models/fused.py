@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
 
-from bracketz.models.binary_row import bit_logit
+from bracketz.models.binary_row import bit_logit, rank_one
+from bracketz.models.cluster_row import cluster_logits, square_with
 
 #: Numbers of a chain's cache, at the most: beyond, they do not fit into registers.
 MAX_CACHE = 4096
@@ -58,13 +59,11 @@ def _row(step, rows: int, backward: bool):
 # Clustering.
 
 
-def clustering_draw(gibbs, logits_of, assignments, noise):
-    """``ClusteringGibbs.draw`` of one chain; ``logits_of`` is the model's ``cluster_logits``."""
+def clustering_draw(gibbs, assignments, noise):
+    """``ClusteringGibbs.draw`` of one chain."""
     (n, d), model = gibbs.rows.y.shape, gibbs.model
     kp = _padded(model.components)
-    body = functools.partial(
-        _clustering, logits_of=logits_of, columns=d, components=model.components, backward=gibbs.backward
-    )
+    body = functools.partial(_clustering, columns=d, components=model.components, backward=gibbs.backward)
     return _call(
         body, jax.ShapeDtypeStruct((n,), jnp.int32),
         _pad(gibbs.rows.y, n, _padded(d)), gibbs.rows.square, gibbs.rows.c,
@@ -73,9 +72,7 @@ def clustering_draw(gibbs, logits_of, assignments, noise):
     )  # fmt: skip
 
 
-def _clustering(
-    y, square, c, log_mixture, center_precision, old, u, new, *, logits_of, columns, components, backward
-):
+def _clustering(y, square, c, log_mixture, center_precision, old, u, new, *, columns, components, backward):
     """Refs. The cache is S^T (D, K), lam and |S|^2: components last, so that they spread over the warp."""
     (n, dp), kp = y.shape, log_mixture.shape[0]
     index = jax.lax.broadcasted_iota(jnp.int32, (kp,), 0)
@@ -97,14 +94,14 @@ def _clustering(
         row, ci, yy = y[i, :], c[i], square[i]
         w = share(i, old[i])
         dots = jnp.sum(sums * row[:, None], axis=0)
-        lam, squares, dots = lam - w, squares - w * (2 * dots - w * yy), dots - w * yy
-        logits = logits_of(log_pi, lam, squares, dots, ci, yy, columns)
+        lam, squares, dots = lam - w, square_with(squares, dots, -w, yy), dots - w * yy
+        logits = cluster_logits(log_pi, lam, squares, dots, ci, yy, columns)
         weights = jnp.exp(logits - jnp.max(logits))
         below = (jnp.cumsum(weights) <= u[i] * jnp.sum(weights)).astype(jnp.int32)
         k = jnp.minimum(jnp.sum(below), components - 1)
         new[i] = k
         v = share(i, k)
-        return sums + row[:, None] * (v - w)[None, :], lam + v, squares + v * (2 * dots + v * yy)
+        return sums + row[:, None] * (v - w)[None, :], lam + v, square_with(squares, dots, v, yy)
 
     jax.lax.fori_loop(0, n, visit, (sums, lam, jnp.sum(sums * sums, axis=0)))
 
@@ -131,26 +128,17 @@ def _binary(y, square, c, log_odds, feature_variance, old, u, new, *, columns, c
     (n, dp), kp = y.shape, log_odds.shape[0]
     index = jax.lax.broadcasted_iota(jnp.int32, (kp,), 0)
 
-    def times(symmetric, x):
-        return jnp.sum(symmetric * x[:, None], axis=0)
+    def times(a, x):
+        """a @ x for a symmetric or a vector a: sums are what Triton has."""
+        return jnp.sum(a * (x[:, None] if a.ndim == 2 else x), axis=0)
 
     def mean_y(cov, sums, row):
         return times(cov, jnp.sum(sums * row[:, None], axis=0))
 
-    def rank_one(cov, gram, cross, yy, z, weight):
-        """``BinaryGibbs._add``."""
-        g = times(cov, z)
-        s = weight / (1 + weight * jnp.sum(z * g)) * g
-        mean_r = cross - times(gram, z)
-        r_y = yy - jnp.sum(z * cross)
-        t = mean_r + 0.5 * (r_y - jnp.sum(z * mean_r)) * s
-        cov = cov - s[:, None] * g[None, :]
-        return cov, gram + (s[:, None] * t[None, :] + t[:, None] * s[None, :]), r_y * s
-
     def add(i, cache):
         cov, gram, sums = cache
         row, z = y[i, :], old[i, :]
-        cov, gram, _ = rank_one(cov, gram, mean_y(cov, sums, row), square[i], z, c[i])
+        cov, gram, _ = rank_one(cov, gram, mean_y(cov, sums, row), square[i], z, c[i], times)
         return cov, gram, sums + row[:, None] * (c[i] * z)[None, :]
 
     def visit(step, cache):
@@ -158,7 +146,7 @@ def _binary(y, square, c, log_odds, feature_variance, old, u, new, *, columns, c
         i = _row(step, n, backward)
         row, ci, yy, z = y[i, :], c[i], square[i], old[i, :]
         cross = mean_y(cov, sums, row)
-        cov, gram, change = rank_one(cov, gram, cross, yy, z, -ci)
+        cov, gram, change = rank_one(cov, gram, cross, yy, z, -ci, times)
         cross = cross + change
 
         def bit(b_step, given):
@@ -183,7 +171,7 @@ def _binary(y, square, c, log_odds, feature_variance, old, u, new, *, columns, c
         variance, distance = jnp.sum(z * cov_z), yy + jnp.sum(z * (gram_z - 2 * cross))
         bits, *_ = jax.lax.fori_loop(0, components, bit, (z, cov_z, gram_z, variance, distance))
         new[i, :] = bits
-        cov, gram, _ = rank_one(cov, gram, cross, yy, bits, ci)
+        cov, gram, _ = rank_one(cov, gram, cross, yy, bits, ci, times)
         return cov, gram, sums + row[:, None] * (ci * (bits - z))[None, :]
 
     prior = jnp.where(index[:, None] == index[None, :], feature_variance[0], 0.0)

@@ -182,9 +182,10 @@ class LowRank(Conjugate, Model, Predictive, RowLatents, ShippedInference, Enumer
 
 
 class RowGaussians(NamedTuple):
-    """Independent rows u_i ~ exp(<s_i, u> - u^T Lam_i u / 2), Lam_i = precision I + c_i Gram, each factored by itself.
+    """Independent rows u_i ~ exp(<s_i, u> - u^T Lam_i u / 2), Lam_i = precision I + c_i Gram.
 
-    Inside, K comes first and the rows last: every entry of a factor is one array over the rows.
+    A few components factor every row by itself; many share the eigenvectors of the Gram matrix. Inside, K comes first and
+    the rows last: every entry of a factor is one array over the rows.
     """
 
     gram: jax.Array  # V V^T, (K, K)
@@ -204,13 +205,26 @@ class RowGaussians(NamedTuple):
     def noise_shape(self):
         return self.shift.shape
 
+    @property
+    def _written_out(self) -> bool:
+        return self.gram.shape[0] <= MAX_WRITTEN_OUT
+
     def _factor(self):
         k = self.gram.shape[0]
         return written_out_factor(
             [[self.c * self.gram[p, q] + self.precision * (p == q) for q in range(p + 1)] for p in range(k)]
         )
 
+    def _eigen(self):
+        """Gram = Q diag(e) Q^T: Q, the precisions (K, N) and the shift in that basis."""
+        values, vectors = jnp.linalg.eigh(self.gram)
+        precision = self.precision + jnp.maximum(values, 0.0)[:, None] * self.c
+        return vectors, precision, vectors.T @ self.shift
+
     def from_noise(self, noise):
+        if not self._written_out:
+            vectors, precision, shift = self._eigen()
+            return (vectors @ (shift / precision + noise / jnp.sqrt(precision))).T
         factor = self._factor()
         whitened = written_out_solve(factor, self.shift)
         moved = [mean + step for mean, step in zip(whitened, noise, strict=True)]
@@ -227,52 +241,15 @@ class RowGaussians(NamedTuple):
 
     @property
     def log_normalizer(self):
-        factor = self._factor()
-        # The diagonal holds reciprocals: their logs are minus half the log-determinant.
-        half_log_det = -sum(jnp.sum(log(row[-1])) for row in factor)
-        fit = sum(jnp.sum(x * x) for x in written_out_solve(factor, self.shift))
+        if self._written_out:
+            factor = self._factor()
+            # The diagonal holds reciprocals: their logs are minus half the log-determinant.
+            half_log_det = -sum(jnp.sum(log(row[-1])) for row in factor)
+            fit = sum(jnp.sum(x * x) for x in written_out_solve(factor, self.shift))
+        else:
+            _, precision, shift = self._eigen()
+            half_log_det, fit = 0.5 * jnp.sum(jnp.log(precision)), jnp.sum(shift**2 / precision)
         return 0.5 * self.shift.size * jnp.log(2 * jnp.pi) - half_log_det + 0.5 * fit
-
-
-class EigenGaussians(NamedTuple):
-    """The same rows with Lam_i = Q diag(precision_i) Q^T, s_i = Q shift_i: for many components."""
-
-    vectors: jax.Array  # Q, (K, K)
-    precision: jax.Array  # (K, N)
-    shift: jax.Array  # (K, N), in the eigenbasis
-
-    @property
-    def law(self):
-        return "normal"
-
-    @property
-    def support(self):
-        return None
-
-    @property
-    def noise_shape(self):
-        return self.shift.shape
-
-    def from_noise(self, noise):
-        return (self.vectors @ (self.shift / self.precision + noise / jnp.sqrt(self.precision))).T
-
-    def sample(self, key):
-        return self.from_noise(standard_normal(key, self.shift.shape))
-
-    def log_density(self, value):
-        rotated = (value @ self.vectors).T
-        return jnp.sum(self.shift * rotated - 0.5 * self.precision * rotated**2)
-
-    @property
-    def log_normalizer(self):
-        return 0.5 * jnp.sum(self.shift**2 / self.precision + jnp.log(2 * jnp.pi / self.precision))
-
-
-def eigen(rows: RowGaussians) -> EigenGaussians:
-    """V V^T = Q diag(e) Q^T: all rows in the eigenbasis."""
-    values, vectors = jnp.linalg.eigh(rows.gram)
-    precision = rows.precision + jnp.maximum(values, 0.0)[:, None] * rows.c
-    return EigenGaussians(vectors, precision, vectors.T @ rows.shift)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -286,11 +263,10 @@ class LowRankGibbs(Reversible):
     y: jax.Array  # (N, D)
     c: jax.Array  # (N,)
 
-    def left_conditional(self, right) -> RowGaussians | EigenGaussians:
+    def left_conditional(self, right) -> RowGaussians:
         """U | V: rows are independent, with precisions Lam_i."""
         shift = self.c * (right @ self.y.T)
-        rows = RowGaussians(right @ right.T, self.c, 1 / self.model.left_variance, shift)
-        return rows if self.model.components <= MAX_WRITTEN_OUT else eigen(rows)
+        return RowGaussians(right @ right.T, self.c, 1 / self.model.left_variance, shift)
 
     def right_conditional(self, left) -> Gaussian:
         """V | U: columns are independent and share the precision I/s_v^2 + U^T C U."""
