@@ -531,8 +531,8 @@ _CONSTRAINED = (
         "constrained-binary-first-bit-unchecked",
         "The first bit of a row is not held against the cutoff.",
         "models/constrained.py",
-        "allowed = wished > cutoff",
-        "allowed = (wished > cutoff) | (k == 0)",
+        "r0 + wishes[k] * dr) > cutoff - offset",
+        "r0 + wishes[k] * dr) > (cutoff - offset if k else -jnp.inf)",
         ("binary-attributes",),
     ),
     Mutant(

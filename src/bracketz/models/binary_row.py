@@ -34,10 +34,13 @@ class RowWeight(NamedTuple):
         inflation = 1 + self.c * variance
         return prior - 0.5 * self.columns * jnp.log(inflation) - 0.5 * self.c * distance / inflation
 
+    def quadratics(self, bits, cov_z, gram_z):
+        """v and r, given Cov z and M M^T z."""
+        return bits @ cov_z, self.square - 2 * bits @ self.cross + bits @ gram_z
+
     def of(self, bits):
-        variance = bits @ self.covariance @ bits
-        distance = self.square - 2 * bits @ self.cross + bits @ self.gram @ bits
-        return self.weight(self.log_off + bits @ self.log_odds, variance, distance)
+        quadratics = self.quadratics(bits, self.covariance @ bits, self.gram @ bits)
+        return self.weight(self.log_off + bits @ self.log_odds, *quadratics)
 
 
 def bit_logit(log_odds, columns, c, v0, r0, dv, dr):
@@ -155,29 +158,38 @@ class BitByBit(NamedTuple):
     def support(self):
         return jnp.asarray(patterns(self.current.shape[0]))
 
-    def _scan(self, choose):
-        """Visit the bits; ``choose(k, logit)`` gives the new value of bit k. Returns (bits, logits)."""
+    def walk(self, choose):
+        """Visit the bits. ``choose(k, v0, r0, dv, dr)`` gives the new value of bit k from the two quadratics with it off and
+        what switching it on adds to them. Returns the bits and their two quadratics."""
         w = self.row
-        k_bits = self.current.shape[0]
-        # Quadratic forms of the current bits, kept up to date flip by flip.
+        # Kept up to date flip by flip.
         cov_z, gram_z = w.covariance @ self.current, w.gram @ self.current
-        variance = self.current @ cov_z
-        distance = w.square - 2 * self.current @ w.cross + self.current @ gram_z
-        bits = [self.current[k] for k in range(k_bits)]
-        logits = [None] * k_bits
+        variance, distance = w.quadratics(self.current, cov_z, gram_z)
+        bits = list(self.current)
+        k_bits = len(bits)
         for k in range(k_bits)[:: -1 if self.backward else 1]:
             old = bits[k]
-            # What switching bit k on adds to both quadratics, and their values with it off.
             dv = 2 * cov_z[k] + (1 - 2 * old) * w.covariance[k, k]
             dr = 2 * (gram_z[k] - w.cross[k]) + (1 - 2 * old) * w.gram[k, k]
             v0, r0 = variance - old * dv, distance - old * dr
-            logits[k] = bit_logit(w.log_odds[k], w.columns, w.c, v0, r0, dv, dr)
-            new = choose(k, logits[k])
+            new = choose(k, v0, r0, dv, dr)
+            bits[k] = new
             change = new - old
             cov_z, gram_z = cov_z + change * w.covariance[k], gram_z + change * w.gram[k]
             variance, distance = v0 + new * dv, r0 + new * dr
-            bits[k] = new
-        return jnp.stack(bits), jnp.stack(logits)
+        return jnp.stack(bits), (variance, distance)
+
+    def _scan(self, choose):
+        """Visit the bits; ``choose(k, logit)`` gives the new value of bit k. Returns (bits, logits)."""
+        w = self.row
+        logits = [jnp.zeros(())] * self.current.shape[0]
+
+        def by_logit(k, *quadratics):
+            logits[k] = bit_logit(w.log_odds[k], w.columns, w.c, *quadratics)
+            return choose(k, logits[k])
+
+        bits, _ = self.walk(by_logit)
+        return bits, jnp.stack(logits)
 
     def from_noise(self, u):
         bits, _ = self._scan(lambda k, logit: (u[k] < jax.nn.sigmoid(logit)).astype(self.current.dtype))

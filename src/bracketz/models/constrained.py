@@ -4,6 +4,7 @@ Each redraws one variable from its prior restricted to the values that keep log 
 leaves the constrained prior invariant. A sweep visits all variables.
 """
 
+import functools
 from typing import Any
 
 import jax
@@ -76,27 +77,22 @@ class BinaryConstrained(_CollapsedConstrained):
         return self.model._gibbs(self.y, jnp.ones(self.y.shape[0]), whole_row=False)
 
     def _redraw(self, gibbs, cache, row, latent, level, cutoff, u):
-        scan = gibbs.conditional(cache, row, latent)
-        assert isinstance(scan, BitByBit)
-        log_odds = scan.row.log_odds
-        probability = jax.nn.sigmoid(log_odds)
-        levels = [level]
+        bit_by_bit = gibbs.conditional(cache, row, latent)
+        assert isinstance(bit_by_bit, BitByBit)
+        weight = bit_by_bit.row
+        gain = functools.partial(weight.weight, 0.0)  # log-likelihood, up to a constant of this row
+        wishes = (u < jax.nn.sigmoid(weight.log_odds)).astype(latent.dtype)
+        # A constant of the row shifts the cutoff, so that no running level is carried from bit to bit.
+        before = weight.quadratics(latent, weight.covariance @ latent, weight.gram @ latent)
+        offset = level - gain(*before)
 
-        def choose(k, logit):
-            gain = logit - log_odds[k]  # log-likelihood with the bit on, less off
-            wish = (u[k] < probability[k]).astype(latent.dtype)
-            wished = levels[-1] + (wish - latent[k]) * gain
+        def choose(k, v0, r0, dv, dr):
             # A wish refused leaves the current value, which is inside.
-            allowed = wished > cutoff
-            # The barrier keeps XLA from fusing the chain of bits into one expression, recomputed at every use.
-            new, level = jax.lax.optimization_barrier(
-                (jnp.where(allowed, wish, latent[k]), jnp.where(allowed, wished, levels[-1]))
-            )
-            levels.append(level)
-            return new
+            allowed = gain(v0 + wishes[k] * dv, r0 + wishes[k] * dr) > cutoff - offset
+            return jnp.where(allowed, wishes[k], latent[k])
 
-        bits, _ = scan._scan(choose)
-        return bits, levels[-1]
+        bits, after = bit_by_bit.walk(choose)
+        return bits, offset + gain(*after)
 
 
 @pytree_dataclass
