@@ -248,6 +248,8 @@ def picture(lines: list[Line], path: Path) -> None:
                 guide = values[-1] * (sizes / sizes[-1]) ** line.expected(what)
                 shown = guide > values.min() / 10
                 frame.loglog(sizes[shown], guide[shown], "--", lw=1, color=colours[line.model], alpha=0.6)
+            low, high = np.log10(frame.get_ylim())
+            frame.set_ylim(10 ** np.floor(low), 10 ** np.ceil(high))  # whole decades, so that each has a tick
             frame.grid(alpha=0.3)
             frame.minorticks_off()
             frame.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], fontsize=8)

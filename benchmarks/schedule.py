@@ -1,11 +1,12 @@
 """What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for all chains both ways.
 
-    python benchmarks/schedule.py [--json] [--smoke] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50] [--gap 1]
+    python benchmarks/schedule.py [--json] [--smoke] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50]
+                                  [--gap 1] [--pilot 256]
 
 The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is nearly constant), a rung at
 that effort measures the gap there, and the last few per cent to the goal are taken by the same proportion; the measured gap
-and its standard error over chains are printed, so that the size of the step and of the noise is seen. Seconds are the
-rung's (compilation and pilot apart, the pilot in its own column). Ratios are to the model's first
+and its standard error over chains are printed, so that the size of the step and of the noise is seen; cheap models have more chains.
+Seconds are the rung's (compilation and pilot apart, the pilot in its own column). Ratios are to the model's first
 line on the same data: the default kernel on the sigmoid.
 """
 
@@ -19,9 +20,11 @@ from report import Report, Row, Table, main, say
 from bracketz import BinaryAttributes, Clustering, LowRank, sandwich, simulate
 from bracketz.models.base import Model
 from bracketz.path import SCHEDULES
-from bracketz.schedule import predict
+from bracketz.schedule import PILOT, predict
 
 SHORT = 256
+#: Chains each way.
+CHAINS = {"clustering": 800, "low-rank": 200, "binary-attributes": 50}
 
 
 class Case(NamedTuple):
@@ -45,14 +48,16 @@ CASES = {
 }
 
 
-def measure(name: str, case: Case, data_seed: int, chains: int, goal: float) -> dict:
+def measure(name: str, case: Case, data_seed: int, chains: int, goal: float, pilot: int) -> dict:
     """One row of the table."""
     model, kernel, schedule = case
     data = simulate(model, seed=data_seed)
 
     def rung(distributions: int):
         # A goal that any rung meets: one rung, of the size asked for.
-        return sandwich(model, data, gap=1e9, first=distributions, schedule=schedule, chains=chains)
+        return sandwich(
+            model, data, gap=1e9, first=distributions, schedule=schedule, chains=chains, pilot=pilot
+        )
 
     short = rung(SHORT)
     answer = rung(predict(short.jeffreys_bound, goal, SHORT))
@@ -64,6 +69,7 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float) -> 
         "kernel": kernel,
         "schedule": schedule,
         "data_seed": data_seed,
+        "chains": chains,
         "distributions": distributions,
         "seconds": (distributions - 1) * last.seconds_an_edge,
         "pilot_seconds": answer.pilot.seconds if answer.pilot else 0.0,
@@ -77,12 +83,12 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float) -> 
     return row
 
 
-def rows(models=tuple(CASES), seeds: int = 1, chains: int = 50, goal: float = 1.0) -> list[dict]:
+def rows(models, seeds: int, chains: int | None, goal: float, pilot: int) -> list[dict]:
     """All rows; ratios are to the first case of a model on the same data."""
     out = []
     for name in models:
         for seed in range(seeds):
-            found = [measure(name, case, seed, chains, goal) for case in CASES[name]]
+            found = [measure(name, case, seed, chains or CHAINS[name], goal, pilot) for case in CASES[name]]
             plain = found[0]
             for row in found:
                 row["distributions_ratio"] = row["distributions"] / plain["distributions"]
@@ -91,13 +97,14 @@ def rows(models=tuple(CASES), seeds: int = 1, chains: int = 50, goal: float = 1.
     return out
 
 
-def table(found: list[dict], chains: int, goal: float) -> Table:
+def table(found: list[dict], goal: float) -> Table:
     lines = [
         [
             r["model"],
             r["kernel"],
             r["schedule"],
             str(r["data_seed"]),
+            str(r["chains"]),
             f"{r['distributions']:,}",
             f"{r['distributions_ratio']:.2f}",
             f"{r['seconds']:.2f}",
@@ -113,6 +120,7 @@ def table(found: list[dict], chains: int, goal: float) -> Table:
         "kernel",
         "schedule",
         "data",
+        "chains",
         "distributions",
         "ratio",
         "s",
@@ -121,14 +129,14 @@ def table(found: list[dict], chains: int, goal: float) -> Table:
         "gap there",
         "schedule / mixing",
     ]
-    return Table(f"schedule: to a single-chain gap of {goal:g} nat, {chains} chains each way", columns, lines)
+    return Table(f"schedule: to a single-chain gap of {goal:g} nat, so many chains each way", columns, lines)
 
 
 def benchmark(options: argparse.Namespace) -> Report:
     models, chains, goal = options.models.split(","), options.chains, options.gap
     if options.smoke:
         models, chains, goal = models[:1], 4, 50.0
-    found = rows(models, options.seeds, chains, goal)
+    found = rows(models, options.seeds, chains, goal, options.pilot)
     judged = [
         Row("schedule", f"{r['model']}, {r['kernel']}, {r['schedule']}", quantity, r[key], "x")
         for r in found
@@ -137,15 +145,18 @@ def benchmark(options: argparse.Namespace) -> Report:
             ("seconds / plain", "seconds_ratio"),
         )
     ]
-    details = {"gap": goal, "chains": chains, "rows": found}
-    return Report("schedule", judged, [table(found, chains, goal)], details=details)
+    details = {"gap": goal, "pilot": options.pilot, "rows": found}
+    return Report("schedule", judged, [table(found, goal)], details=details)
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", default=",".join(CASES))
     parser.add_argument("--seeds", type=int, default=1, help="data sets")
-    parser.add_argument("--chains", type=int, default=50)
+    parser.add_argument("--chains", type=int, help="each way, for every model")
     parser.add_argument("--gap", type=float, default=1.0, help="the goal, nats")
+    parser.add_argument(
+        "--pilot", type=int, default=PILOT, help="distributions of the adapted schedule's pilot"
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The contract: commands, JSON fields, exit codes, and one sentence for every kind of bad input."""
 
+import inspect
 import json
 import os
 import sys
@@ -407,3 +408,20 @@ def test_compare_with_missing_entries(bracketz, table, tmp_path):
 def test_compare_refuses_in_one_sentence(bracketz, table, words, sentence):
     code, out, err = bracketz("compare", "--data", "y.csv", *words)
     assert code == 2 and out == "" and sentence in err.replace("\n", " ")
+
+
+def test_the_commands_have_the_defaults_of_the_library():
+    """They stand twice, because the command line must not import JAX to print its help."""
+    import bracketz
+    from bracketz.cli import app, compare
+    from bracketz.comparison import compare as library_compare
+
+    def defaults(function):
+        return {name: p.default for name, p in inspect.signature(function).parameters.items()}
+
+    pairs = ((app.sandwich, bracketz.sandwich), (compare.compare, library_compare))
+    for command, function in pairs:
+        here, there = defaults(command), defaults(function)
+        shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate"}
+        assert len(shared) >= 5
+        assert {name: here[name] for name in shared} == {name: there[name] for name in shared}
