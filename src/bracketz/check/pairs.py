@@ -16,8 +16,9 @@ import numpy as np
 from bracketz.anneal import Forward, Resampling, Reverse
 from bracketz.check.statistics import bonferroni, mean_zero_p, normal_p
 from bracketz.check.subject import Instance, draw, jit_draws
+from bracketz.estimators.chib import ChibProgram
 from bracketz.models.base import Enumerable, log_evidence
-from bracketz.path import Path
+from bracketz.path import Path, tempered
 
 BLOCK = 250
 BINS = 6
@@ -56,38 +57,90 @@ def both_directions(
     The exact evidence comes along where that many are affordable.
     """
     model, shape = instance.model, instance.shape
+
+    def values(keys, nodes):
+        return _annealed(model, shape, path, keys, nodes, sweeps, chains, particles)
+
+    return _over_data_sets(instance, data_sets, key, values)
+
+
+def chib_both_ways(instance: Instance, samples: int, burn_in: int, data_sets: int, key) -> Runs:
+    """CMS's estimate as the forward value; as the reverse one, the same formula for a chain from the exact sample.
+
+    CMS draws the chain x_1..x_S about x* with density P(x_1..x_S) * mean_s T(x* | x_s) / p(x* | y), P the law of a
+    stationary chain. A stationary chain that has nothing to do with x* follows P itself. The quotient of the two laws is
+    Z / w with w = p(x*, y) / mean_s T(x* | x_s), which is Crooks' relation, for any x*.
+    """
+    model, shape, path = instance.model, instance.shape, tempered(burn_in)
+    return _over_data_sets(
+        instance, data_sets, key, lambda keys, nodes: _chib(model, shape, path, keys, nodes, samples)
+    )
+
+
+def _over_data_sets(instance: Instance, data_sets: int, key, values) -> Runs:
+    """``values(keys, nodes)``: forward values, reverse values and evidences (0 without nodes) of a block of data sets."""
+    model = instance.model
     exact = isinstance(model, Enumerable) and affordable(instance, data_sets) == data_sets
-    nodes = jax.tree.map(jnp.asarray, model.nodes(shape)) if exact else None
+    nodes = jax.tree.map(jnp.asarray, model.nodes(instance.shape)) if exact else None
     blocks = -(-data_sets // BLOCK)
     keys = jax.random.split(key, (blocks, BLOCK))
-    found = [
-        jax.tree.map(np.asarray, _block(model, shape, path, block, nodes, sweeps, chains, particles))
-        for block in (keys[b] for b in range(blocks))
-    ]
+    found = [jax.tree.map(np.asarray, values(keys[b], nodes)) for b in range(blocks)]
     forward, reverse, truth = (np.concatenate(a)[:data_sets] for a in zip(*found, strict=True))
     return Runs(forward, reverse, truth if exact else None)
 
 
+def _walk(program, key, carry, first, last):
+    def step(index, carry):
+        return program.step(jax.random.fold_in(key, index + 1), carry, index)
+
+    return jax.lax.fori_loop(first, last, step, carry)
+
+
+def _evidence(model, y, nodes):
+    return jnp.zeros(()) if nodes is None else log_evidence(model, y, *nodes)
+
+
 @functools.partial(jit_draws, static_argnames=("shape", "chains", "particles"))
-def _block(model, shape, path, keys, nodes, sweeps, chains: int, particles: int):
-    """One block of data sets: (forward, reverse, evidence or 0). Compiled once for tempered paths of any length."""
-
-    def walk(program, key):
-        def step(index, carry):
-            return program.step(jax.random.fold_in(key, index + 1), carry, index)
-
-        return program.log_value(jax.lax.fori_loop(0, path.num_edges, step, program.start(key)))
+def _annealed(model, shape, path, keys, nodes, sweeps, chains: int, particles: int):
+    """Compiled once for tempered paths of any length."""
 
     def one(key):
         key_data, key_up, key_down = jax.random.split(key, 3)
         state, _, y = draw(model, shape, key_data)
+
+        def run(program, key):
+            return program.log_value(_walk(program, key, program.start(key), 0, path.num_edges))
+
         up = Forward(model, y, path, sweeps, Resampling(), particles)
         down = Reverse(model, y, path, state, sweeps, Resampling(), particles)
         values = [
-            jax.vmap(lambda k, program=program: walk(program, k))(jax.random.split(k, chains))
+            jax.vmap(functools.partial(run, program))(jax.random.split(k, chains))
             for program, k in ((up, key_up), (down, key_down))
         ]
-        return *values, jnp.zeros(()) if nodes is None else log_evidence(model, y, *nodes)
+        return *values, _evidence(model, y, nodes)
+
+    return jax.vmap(one)(keys)
+
+
+@functools.partial(jit_draws, static_argnames="shape")
+def _chib(model, shape, path, keys, nodes, samples):
+    """Compiled once for any number of samples."""
+
+    def one(key):
+        key_data, key_find, key_begin, key_up, key_down = jax.random.split(key, 5)
+        state, _, y = draw(model, shape, key_data)
+        edges = path.num_edges
+        cms, chib = (
+            ChibProgram(model, y, path, samples, None, None, murray_salakhutdinov=about_the_point)
+            for about_the_point in (True, False)
+        )
+        found = _walk(cms, key_find, cms.start(key_find), 0, edges)
+        elsewhere = found._replace(state=model.scored_chain(y).begin(key_begin, state))
+        values = [
+            program.log_value(_walk(program, k, carry, edges, edges + samples))[None]
+            for program, k, carry in ((cms, key_up, found), (chib, key_down, elsewhere))
+        ]
+        return *values, _evidence(model, y, nodes)
 
     return jax.vmap(one)(keys)
 

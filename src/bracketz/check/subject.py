@@ -36,13 +36,12 @@ class Sizes(NamedTuple):
     chains: int  # Geweke chains
     steps: int  # steps of each
     data_sets: int  # simulated data sets in the calibration checks
-    trials: int  # trials of an estimator against the exact evidence
 
 
 LEVELS = {
-    "quick": Sizes(4, 4_000, 1_000, 10, 500, 200),
-    "standard": Sizes(8, 20_000, 4_000, 25, 3_000, 1_000),
-    "deep": Sizes(16, 60_000, 12_000, 50, 9_000, 2_000),
+    "quick": Sizes(4, 4_000, 1_000, 10, 500),
+    "standard": Sizes(8, 20_000, 4_000, 25, 3_000),
+    "deep": Sizes(16, 60_000, 12_000, 50, 9_000),
 }
 
 
