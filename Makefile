@@ -23,7 +23,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/suite.py
 
-# The whole correctness kit on every mutant; about an hour on 2 cores.
+# The whole correctness kit on every mutant; about half an hour on 2 cores.
 mutants: $(READY)
 	$(BIN)/python tests/check/hunt.py --jobs 2
 
