@@ -19,7 +19,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# All benchmarks, under 15 minutes on 2 cores that do nothing else; exit code 1 if a goal is missed.
+# All benchmarks, a quarter of an hour on 2 cores that do nothing else; exit code 1 if a goal is missed.
 bench: $(READY)
 	$(BIN)/python benchmarks/suite.py
 
