@@ -3,7 +3,8 @@
     python benchmarks/device.py [--json] [--smoke] [--chains 100,10000] [--models clustering,low-rank]
 
 On a GPU: 100 to 1,000,000 chains; the same sweeps also run without the fused kernels and, up to 10,000 chains, on the CPU of the same
-machine, in processes of their own. On a CPU, where the rate no longer changes beyond: up to 10,000 chains and distributions. The GPU's limit is what its float64 units would need for the arithmetic of ``operations`` alone.
+machine, in processes of their own. The GPU's limit is what its float64 units would need for the arithmetic of ``operations`` alone.
+On a CPU, whose rate hardly changes with the chains: up to 10,000 chains and distributions.
 Needs nothing but JAX and NumPy.
 """
 

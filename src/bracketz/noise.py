@@ -33,7 +33,7 @@ def _threefry(key, high, low):
     return high, low
 
 
-def _counted(key, size, first=0):
+def _counted(key, size, first):
     """The function at first, first + 1, ...: two words each."""
     low = jax.lax.iota(np.uint32, size) + jnp.asarray(first).astype(np.uint32)
     return _threefry(key, jnp.zeros_like(low), low)
