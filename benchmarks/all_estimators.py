@@ -1,8 +1,9 @@
 """Every estimator on every model at the paper's size: error against the sandwich, side and time.
 
-python benchmarks/all_estimators.py [--json FILE] [--model NAME] [--only vb,nested]: 25 trials each on data seed 0. "one trial" is the
-root mean squared error of single trials against the ground truth, "combined" the error of their combination;
-seconds are amortised, per trial. The ground truth is a sandwich closed to 0.5 nats.
+python benchmarks/all_estimators.py [--json FILE] [--model NAME] [--only vb,nested]: 25 trials each
+on data seed 0. "one trial" is the root mean squared error of single trials against the ground
+truth, "combined" the error of their combination; seconds are amortised, per trial. The ground truth
+is a sandwich closed to 0.5 nats.
 """
 
 import argparse
@@ -16,8 +17,8 @@ from rich.progress import track
 from rich.table import Table
 
 from bracketz import estimate, sandwich, simulate
-from bracketz.cli.build import make_estimator, model_class
-from bracketz.models import REGISTRY
+from bracketz.cli.parsing import make_estimator
+from bracketz.models.registry import MODELS, model_class
 
 KNOBS = {
     "bic": ["--restarts", "5"],
@@ -33,7 +34,8 @@ KNOBS = {
     "cms": ["--samples", "2000"],
     "nested": ["--transitions", "20"],
 }
-#: Further settings: the paper's for nested sampling, the hint experiment, and what brings SMC and nested sampling
+#: Further settings: the paper's for nested sampling, the hint experiment, and what brings SMC and
+#: nested sampling
 #: within 10 nats on binary attributes.
 MORE = [("nested", ["--transitions", "5"]), ("vb", ["--restarts", "1", "--start", "hint"])]
 BINARY = [
@@ -60,20 +62,24 @@ def score(model, data, truth, name, words, trials=25):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--model", choices=REGISTRY)
+    parser.add_argument("--model", choices=MODELS)
     parser.add_argument("--only", help="estimators, with commas between")
     options = parser.parse_args()
     console = Console()
     results = {}
-    for label in [options.model] if options.model else REGISTRY:
+    for label in [options.model] if options.model else MODELS:
         model = model_class(label)()
         data = simulate(model, seed=0)
         truth = sandwich(model, data, gap=0.5, first=1024, seed=1)
         title = f"{label}: ground truth {truth.log_ml:.2f} ± {truth.standard_error:.2f}"
-        table = Table("estimator", "knob", "side", "mean", "one trial", "combined", "s a trial", title=title)
+        table = Table(
+            "estimator", "knob", "side", "mean", "one trial", "combined", "s a trial", title=title
+        )
         settings = [*KNOBS.items(), *MORE, *(BINARY if label == "binary-attributes" else [])]
         if options.only:
-            settings = [(name, words) for name, words in settings if name in options.only.split(",")]
+            settings = [
+                (name, words) for name, words in settings if name in options.only.split(",")
+            ]
         rows = []
         for name, words in track(settings, label, console=Console(stderr=True)):
             rows.append(score(model, data, truth.log_ml, name, words))
@@ -81,9 +87,14 @@ def main():
         for r in rows:
             steps = f" ({r['steps']:.0f} steps)" if r["steps"] else ""
             table.add_row(
-                r["estimator"], r["knob"] + steps, r["side"], f"{r['mean_error']:+.1f}", f"{r['rmse']:.1f}",
-                f"{r['combined_error']:+.1f}", f"{r['seconds']:.3f}",
-            )  # fmt: skip
+                r["estimator"],
+                r["knob"] + steps,
+                r["side"],
+                f"{r['mean_error']:+.1f}",
+                f"{r['rmse']:.1f}",
+                f"{r['combined_error']:+.1f}",
+                f"{r['seconds']:.3f}",
+            )
         console.print(table)
         results[label] = {"truth": truth.log_ml, "error": truth.standard_error, "rows": rows}
     if options.json:

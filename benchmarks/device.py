@@ -1,11 +1,12 @@
 """Many chains: sweeps a second on whatever JAX finds here, and the paper's AIS ladder.
 
-    python benchmarks/device.py [--json] [--smoke] [--chains 100,10000] [--models clustering,low-rank]
+    python benchmarks/device.py [--json] [--smoke] [--chains 100,10000] [--models
+    clustering,low-rank]
 
-On a GPU: 100 to 1,000,000 chains; the same sweeps also run without the fused kernels and, up to 10,000 chains, on the CPU of the same
-machine, in processes of their own. The GPU's limit is what its float64 units would need for the arithmetic of ``operations`` alone.
-On a CPU, whose rate hardly changes with the chains: up to 10,000 chains and distributions.
-Needs nothing but JAX and NumPy.
+On a GPU: 100 to 1,000,000 chains; the same sweeps also run without the fused kernels and, up to
+10,000 chains, on the CPU of the same machine, in processes of their own. The GPU's limit is what
+its float64 units would need for the arithmetic of ``operations`` alone. On a CPU, whose rate hardly
+changes with the chains: up to 10,000 chains and distributions. Needs nothing but JAX and NumPy.
 """
 
 import argparse
@@ -20,11 +21,15 @@ from programs import Sweeps
 from report import Report, Row, Table, main, number, say
 
 from bracketz import BinaryAttributes, Clustering, LowRank, estimate, simulate
+from bracketz.engine.run import run_chains
+from bracketz.engine.session import Session
 from bracketz.estimators.ais import AIS
-from bracketz.loop import run
-from bracketz.session import Session
 
-MODELS = {"clustering": Clustering(), "low-rank": LowRank(), "binary-attributes": BinaryAttributes()}
+MODELS = {
+    "clustering": Clustering(),
+    "low-rank": LowRank(),
+    "binary-attributes": BinaryAttributes(),
+}
 CHAINS = (100, 1_000, 10_000, 100_000, 1_000_000)
 MOST_ON_CPU = 10_000  # chains, distributions
 LADDER = (100, 1_000, 10_000, 100_000)
@@ -36,12 +41,14 @@ PEAK = {"H100": 34e12, "H200": 34e12, "A100": 9.7e12}
 
 
 def operations(name: str) -> float:
-    """Additions and multiplications of one sweep at the default size, an exponential or logarithm counted as 30, a division as 10.
+    """Additions and multiplications of one sweep at the default size, an exponential or logarithm
+    counted as 30, a division as 10.
 
-    Clustering, a row: S.y for every k and the update of two sums, then a logarithm, an exponential and a division a component.
-    Binary attributes, a row: H y, P^-1 (H y) and the update of H, two rank-one updates of two K x K matrices with their
-    products, then per bit the same functions and the update of two products. Low rank: the products with Y both ways, K x K
-    factors and solves for every row, and the normals at 50 each.
+    Clustering, a row: S.y for every k and the update of two sums, then a logarithm, an exponential
+    and a division a component. Binary attributes, a row: H y, P^-1 (H y) and the update of H, two
+    rank-one updates of two K x K matrices with their products, then per bit the same functions and
+    the update of two products. Low rank: the products with Y both ways, K x K factors and solves
+    for every row, and the normals at 50 each.
     """
     (n, d), k = simulate(MODELS[name]).y.shape, MODELS[name].components
     functions = 30 + 30 + 10
@@ -49,7 +56,11 @@ def operations(name: str) -> float:
         return n * (2 * k * d + 4 * d + k * (functions + 25))
     if name == "binary-attributes":
         return n * (
-            2 * k * d + 2 * k * d + 2 * k * k + 2 * (4 * k * k + 6 * k * k) + k * (functions + 30 + 4 * k)
+            2 * k * d
+            + 2 * k * d
+            + 2 * k * k
+            + 2 * (4 * k * k + 6 * k * k)
+            + k * (functions + 30 + 4 * k)
         )
     return 4 * n * k * d + 2 * n * k * k + n * (k**3 / 3 + 4 * k * k) + 50 * k * (n + d)
 
@@ -61,7 +72,9 @@ def sweep_seconds(name: str, chains: int) -> float:
     program = Sweeps(model, y, np.full(len(y), POWER))
 
     def sweep(steps, seed):
-        return run(program, steps, chains=chains, seed=seed, stream="sweep", session=Session()).run_seconds
+        return run_chains(
+            program, steps, chains=chains, seed=seed, stream="sweep", session=Session()
+        ).run_seconds
 
     steps = max(2, int(SECONDS / (sweep(2, 0) / 2)))
     return min(sweep(steps, seed) for seed in (1, 2)) / steps
@@ -80,7 +93,11 @@ def elsewhere(names, sizes, **environment) -> dict[str, float]:
     ]
     memory = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # this process has taken most of the card's
     done = subprocess.run(
-        command, env=os.environ | memory | environment, stdout=subprocess.PIPE, text=True, check=True
+        command,
+        env=os.environ | memory | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -91,7 +108,8 @@ def rates(names, sizes) -> dict[str, float]:
         for chains in sizes:
             found[f"{name} {chains}"] = chains / sweep_seconds(name, chains)
             say(
-                f"{jax.default_backend()} {name}, {chains:,} chains: {number(found[f'{name} {chains}'])} sweeps/s"
+                f"{jax.default_backend()} {name}, {chains:,} chains:"
+                f" {number(found[f'{name} {chains}'])} sweeps/s"
             )
     return found
 
@@ -118,7 +136,9 @@ def benchmark(options: argparse.Namespace) -> Report:
     most = CHAINS[-1] if on_gpu else MOST_ON_CPU
     names, lengths = options.models.split(","), [n for n in LADDER if n <= most]
     sizes = (
-        [int(c) for c in options.chains.split(",")] if options.chains else [c for c in CHAINS if c <= most]
+        [int(c) for c in options.chains.split(",")]
+        if options.chains
+        else [c for c in CHAINS if c <= most]
     )
     if options.smoke:
         names, sizes, lengths = names[:1], [10], [10]
@@ -136,11 +156,17 @@ def benchmark(options: argparse.Namespace) -> Report:
             key = f"{name} {chains}"
             rate = here[key]
             rows.append(Row("device", name, f"{chains:,} chains", rate, "sweeps/s"))
-            lines.append([
-                name, f"{chains:,}", number(rate), f"{1e9 / rate:,.0f}",
-                number(rate / plain[key]) if key in plain else "", number(rate / cpu[key]) if key in cpu else "",
-                f"{operations(name) * rate / peak:.1%}" if peak else "",
-            ])  # fmt: skip
+            lines.append(
+                [
+                    name,
+                    f"{chains:,}",
+                    number(rate),
+                    f"{1e9 / rate:,.0f}",
+                    number(rate / plain[key]) if key in plain else "",
+                    number(rate / cpu[key]) if key in cpu else "",
+                    f"{operations(name) * rate / peak:.1%}" if peak else "",
+                ]
+            )
     columns = [
         "model",
         "chains",
@@ -153,7 +179,11 @@ def benchmark(options: argparse.Namespace) -> Report:
     tables = [Table(f"device: {kind}", columns, lines)]
     ais = [line for name in names for line in ladder(name, lengths)]
     tables.append(
-        Table(f"device: AIS, {TRIALS} trials", ["model", "distributions", "s", "s a trial", "log ML"], ais)
+        Table(
+            f"device: AIS, {TRIALS} trials",
+            ["model", "distributions", "s", "s a trial", "log ML"],
+            ais,
+        )
     )
     details = {
         "device": kind,
@@ -168,7 +198,9 @@ def benchmark(options: argparse.Namespace) -> Report:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chains", help="with commas between")
     parser.add_argument("--models", default=",".join(MODELS))
-    parser.add_argument("--only-rates", action="store_true", help="print nothing but the rates, as JSON")
+    parser.add_argument(
+        "--only-rates", action="store_true", help="print nothing but the rates, as JSON"
+    )
 
 
 if __name__ == "__main__":
@@ -176,6 +208,10 @@ if __name__ == "__main__":
         parser = argparse.ArgumentParser()
         options(parser)
         given = parser.parse_args()
-        print(json.dumps(rates(given.models.split(","), [int(c) for c in given.chains.split(",") if c])))
+        print(
+            json.dumps(
+                rates(given.models.split(","), [int(c) for c in given.chains.split(",") if c])
+            )
+        )
         sys.exit(0)
     sys.exit(main(benchmark, __doc__, options))

@@ -2,14 +2,16 @@
 
     python benchmarks/growth.py [--json] [--smoke] [--plot benchmarks/results/growth.png]
 
-One size grows at a time, the others stay at the paper's. Rows, columns and components: a sweep of 16 chains, seconds a sweep and
-chain. Distributions and chains: an annealing run of AIS, seconds in all. Memory is what the compiled program asks for beside the
-program itself (arguments, result and scratch, of one device); the loop takes its length as a number, so distributions cost none.
+One size grows at a time, the others stay at the paper's. Rows, columns and components: a sweep of
+16 chains, seconds a sweep and chain. Distributions and chains: an annealing run of AIS, seconds in
+all. Memory is what the compiled program asks for beside the program itself (arguments, result and
+scratch, of one device); the loop takes its length as a number, so distributions cost none.
 
-The slope on log axes is taken between the two largest sizes. Expected: the exponent of the model's docstring, reached from below as
-the term that grows fastest takes over (a fixed cost per row or per step makes it flatter). A slope more than 0.25 above the
-expected one is a surprise. Last, 100,000 rows of clustering data in a process of its own: one sweep of one chain, and one edge of
-AIS with 25 chains, with the most memory the process held until then.
+The slope on log axes is taken between the two largest sizes. Expected: the exponent of the model's
+docstring, reached from below as the term that grows fastest takes over (a fixed cost per row or per
+step makes it flatter). A slope more than 0.25 above the expected one is a surprise. Last, 100,000
+rows of clustering data in a process of its own: one sweep of one chain, and one edge of AIS with 25
+chains, with the most memory the process held until then.
 """
 
 import argparse
@@ -26,11 +28,11 @@ from programs import Sweeps
 from report import Report, Row, Table, at_most, main, number, say
 
 from bracketz import AIS, Clustering, estimate, simulate
-from bracketz.anneal import Forward
-from bracketz.loop import Program, compile_together, run, stages
-from bracketz.models import REGISTRY, find
-from bracketz.path import tempered
-from bracketz.session import Session
+from bracketz.engine.anneal import Forward
+from bracketz.engine.run import Program, compile_together, run_chains, stages
+from bracketz.engine.session import Session
+from bracketz.models.registry import MODELS, SHIPPED
+from bracketz.paths import Tempered
 
 SWEEP_CHAINS = 16
 AXES = {
@@ -80,12 +82,12 @@ class Line(NamedTuple):
 
 def program_at(name: str, axis: str, size: int) -> tuple[Program, int, int]:
     """(program, steps that one measured unit takes, chains)."""
-    model = find(name)(**({"components": size} if axis == "components" else {}))
+    model = SHIPPED.find(name)(**({"components": size} if axis == "components" else {}))
     data = simulate(model, **({axis: size} if axis in ("rows", "columns") else {}))
     if axis in ("distributions", "chains"):
         distributions = size if axis == "distributions" else RUN_DISTRIBUTIONS
         chains = size if axis == "chains" else SWEEP_CHAINS
-        return Forward(model, data.y, tempered(distributions)), distributions - 1, chains
+        return Forward(model, data.y, Tempered().through(distributions)), distributions - 1, chains
     return Sweeps(model, data.y, np.full(len(data.y), 0.5)), 1, SWEEP_CHAINS
 
 
@@ -101,11 +103,14 @@ def bytes_of(program: Program, chains: int) -> float:
 
 
 def seconds_of(program: Program, unit: int, chains: int) -> float:
-    """Seconds for ``unit`` steps of all chains; the fastest of a few runs, each long enough to be read off a clock."""
+    """Seconds for ``unit`` steps of all chains; the fastest of a few runs, each long enough to be
+    read off a clock."""
 
     def timed(units: int) -> float:
         return (
-            run(program, units * unit, chains=chains, seed=0, stream="growth", session=Session()).run_seconds
+            run_chains(
+                program, units * unit, chains=chains, seed=0, stream="growth", session=Session()
+            ).run_seconds
             / units
         )
 
@@ -128,7 +133,10 @@ def measure(name: str, axis: str, sizes: tuple[int, ...]) -> Line:
             seconds /= chains
         points.append(Point(size, seconds, bytes_of(program, chains)))
     line = Line(name, axis, tuple(points))
-    say(f"{name} {axis}: time grows by power {line.slope('seconds'):.2f}, memory {line.slope('bytes'):.2f}")
+    say(
+        f"{name} {axis}: time grows by power {line.slope('seconds'):.2f}, memory"
+        f" {line.slope('bytes'):.2f}"
+    )
     return line
 
 
@@ -143,11 +151,14 @@ def most_memory() -> int:
         return 1024 * int(peak.split()[1])
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def many_rows(rows: int) -> dict[str, Any]:
-    """In this process: clustering data with many rows, one sweep (and one of a tenth of the rows), one edge of 25 chains."""
+    """In this process: clustering data with many rows, one sweep (and one of a tenth of the rows),
+    one edge of 25 chains."""
     model = Clustering()
     simulate(model, 8, 4)  # JAX and its first programs
     memory = [most_memory()]
@@ -159,7 +170,8 @@ def many_rows(rows: int) -> dict[str, Any]:
     def one_sweep(y):
         program = Sweeps(model, y, np.full(len(y), 0.5))
         outcomes = [
-            run(program, 1, chains=1, seed=0, stream="growth", session=Session()) for _ in range(REPEATS)
+            run_chains(program, 1, chains=1, seed=0, stream="growth", session=Session())
+            for _ in range(REPEATS)
         ]
         return min(outcome.run_seconds for outcome in outcomes), outcomes[0].compile_seconds
 
@@ -169,9 +181,16 @@ def many_rows(rows: int) -> dict[str, Any]:
     edge = estimate(model, data, AIS(distributions=2), trials=25)
     memory.append(most_memory())
     return {
-        "rows": rows, "data_bytes": data.y.nbytes, "memory": memory, "simulating": simulating, "sweep": sweep,
-        "sweep_compiling": sweep_compiling, "sweep_of_a_tenth": tenth, "edge": edge.seconds.run, "edge_compiling": edge.seconds.compile,
-    }  # fmt: skip
+        "rows": rows,
+        "data_bytes": data.y.nbytes,
+        "memory": memory,
+        "simulating": simulating,
+        "sweep": sweep,
+        "sweep_compiling": sweep_compiling,
+        "sweep_of_a_tenth": tenth,
+        "edge": edge.seconds.run,
+        "edge_compiling": edge.seconds.compile,
+    }
 
 
 def many_rows_apart(rows: int) -> dict[str, Any]:
@@ -205,7 +224,8 @@ def rows_of(axis: str, lines: list[Line]) -> list[Row]:
 
 def many_rows_table(many: dict[str, Any]) -> Table:
     loaded, *later = (f"{value / 1e6:,.0f}" for value in many["memory"])
-    title = f"growth: {many['rows']:,} rows of clustering data, {many['data_bytes'] / 1e6:.0f} MB; {loaded} MB held before"
+    size = f"{many['rows']:,} rows of clustering data, {many['data_bytes'] / 1e6:.0f} MB"
+    title = f"growth: {size}; {loaded} MB held before"
     seconds = [
         ["simulate", number(many["simulating"]), ""],
         ["one sweep, 1 chain", number(many["sweep"]), f"{many['sweep_compiling']:.1f}"],
@@ -221,19 +241,29 @@ def many_rows_goals(many: dict[str, Any]) -> list[Row]:
     linear = many["sweep"] / (10 * many["sweep_of_a_tenth"])
     beyond = (swept - loaded) / many["data_bytes"]
     return [
-        Row("growth", case, "a sweep, in sweeps of ten tenths", linear, "x", at_most(MANY_ROWS_TIME)),
-        Row("growth", case, "memory to simulate and sweep, in data", beyond, "x", at_most(MANY_ROWS_MEMORY)),
+        Row(
+            "growth", case, "a sweep, in sweeps of ten tenths", linear, "x", at_most(MANY_ROWS_TIME)
+        ),
+        Row(
+            "growth",
+            case,
+            "memory to simulate and sweep, in data",
+            beyond,
+            "x",
+            at_most(MANY_ROWS_MEMORY),
+        ),
     ]
 
 
 def picture(lines: list[Line], path: Path) -> None:
-    """Seconds above, memory below, a column an axis; dashed: the expected slope, through the last point."""
+    """Seconds above, memory below, a column an axis; dashed: the expected slope, through the last
+    point."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = dict(zip(REGISTRY, ("tab:blue", "tab:orange", "tab:green"), strict=True))
+    colours = dict(zip(MODELS, ("tab:blue", "tab:orange", "tab:green"), strict=True))
     axes = list(dict.fromkeys(line.axis for line in lines))
     figure, grid = plt.subplots(
         2, len(axes), figsize=(3.2 * len(axes), 6), sharex="col", constrained_layout=True
@@ -247,15 +277,20 @@ def picture(lines: list[Line], path: Path) -> None:
                 frame.loglog(sizes, values, "o-", ms=4, color=colours[line.model], label=line.model)
                 guide = values[-1] * (sizes / sizes[-1]) ** line.expected(what)
                 shown = guide > values.min() / 10
-                frame.loglog(sizes[shown], guide[shown], "--", lw=1, color=colours[line.model], alpha=0.6)
+                frame.loglog(
+                    sizes[shown], guide[shown], "--", lw=1, color=colours[line.model], alpha=0.6
+                )
             low, high = np.log10(frame.get_ylim())
-            frame.set_ylim(10 ** np.floor(low), 10 ** np.ceil(high))  # whole decades, so that each has a tick
+            frame.set_ylim(
+                10 ** np.floor(low), 10 ** np.ceil(high)
+            )  # whole decades, so that each has a tick
             frame.grid(alpha=0.3)
             frame.minorticks_off()
             frame.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], fontsize=8)
         grid[1, column].set_xlabel(axis)
         grid[0, column].set_title(
-            "a sweep and chain" if axis in ("rows", "columns", "components") else "a run of AIS", fontsize=9
+            "a sweep and chain" if axis in ("rows", "columns", "components") else "a run of AIS",
+            fontsize=9,
         )
     grid[0, 0].set_ylabel("milliseconds")
     grid[1, 0].set_ylabel("megabytes")
@@ -276,26 +311,44 @@ def picture(lines: list[Line], path: Path) -> None:
 
 def benchmark(options: argparse.Namespace) -> Report:
     axes = SMOKE_AXES if options.smoke else AXES
-    names = ["clustering"] if options.smoke else list(REGISTRY)
+    names = ["clustering"] if options.smoke else list(MODELS)
     lines = [measure(name, axis, sizes) for name in names for axis, sizes in axes.items()]
     many = many_rows_apart(100 if options.smoke else MANY_ROWS)
     picture(lines, options.plot)
-    rows = [row for axis in axes for row in rows_of(axis, [line for line in lines if line.axis == axis])]
+    rows = [
+        row for axis in axes for row in rows_of(axis, [line for line in lines if line.axis == axis])
+    ]
     rows += many_rows_goals(many)
     table = Table(
         "growth: smallest and largest size",
-        ["model", "axis", "sizes", "ms", "ms", "power", "expected", "MB", "MB", "power", "expected"],
+        [
+            "model",
+            "axis",
+            "sizes",
+            "ms",
+            "ms",
+            "power",
+            "expected",
+            "MB",
+            "MB",
+            "power",
+            "expected",
+        ],
         [
             [
-                line.model, line.axis, f"{line.points[0].size:,} to {line.points[-1].size:,}",
+                line.model,
+                line.axis,
+                f"{line.points[0].size:,} to {line.points[-1].size:,}",
                 *(number(1e3 * p.seconds) for p in (line.points[0], line.points[-1])),
-                f"{line.slope('seconds'):.2f}", f"{line.expected('seconds')}",
+                f"{line.slope('seconds'):.2f}",
+                f"{line.expected('seconds')}",
                 *(number(p.bytes / 1e6) for p in (line.points[0], line.points[-1])),
-                f"{line.slope('bytes'):.2f}", f"{line.expected('bytes')}",
+                f"{line.slope('bytes'):.2f}",
+                f"{line.expected('bytes')}",
             ]
             for line in lines
         ],
-    )  # fmt: skip
+    )
     details = {
         "many_rows": many,
         "lines": [
@@ -303,11 +356,15 @@ def benchmark(options: argparse.Namespace) -> Report:
             for line in lines
         ],
     }
-    return Report("growth", rows, [table, many_rows_table(many)], [f"picture: {options.plot}"], details)
+    return Report(
+        "growth", rows, [table, many_rows_table(many)], [f"picture: {options.plot}"], details
+    )
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plot", type=Path, default=Path(__file__).parent / "results" / "growth.png")
+    parser.add_argument(
+        "--plot", type=Path, default=Path(__file__).parent / "results" / "growth.png"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""The yardstick: one Gibbs sweep of one chain, written by hand in Numba, for one core or with a chain on each.
+"""The yardstick: one Gibbs sweep of one chain, written by hand in Numba, for one core or with a
+chain on each.
 
-Each ``*_sweeps`` does ``count`` sweeps in place, for any row of powers (``c`` = powers / noise_variance),
-with the update and the caches of the JAX kernel of the same model; tests/benchmarks compares their laws.
-Costs are those of the model's docstring, and constants are kept small the way a careful C programmer
-would: no allocation inside a sweep, contiguous inner loops, and no work on the cache for a latent that
-keeps its value, since taking a point out and putting it back changes nothing.
+Each ``*_sweeps`` does ``count`` sweeps in place, for any row of powers (``c`` = powers /
+noise_variance), with the update and the caches of the JAX kernel of the same model;
+tests/benchmarks compares their laws. Costs are those of the model's docstring, and constants are
+kept small the way a careful C programmer would: no allocation inside a sweep, contiguous inner
+loops, and no work on the cache for a latent that keeps its value, since taking a point out and
+putting it back changes nothing.
 """
 
 from collections.abc import Callable
@@ -15,10 +17,11 @@ import numpy as np
 from numba import njit
 
 from bracketz import BinaryAttributes, Clustering, LowRank
-from bracketz.models.base import Model
+from bracketz.core.model import Model
 
 kernel = njit(fastmath=True, cache=True, nogil=True)
-#: A part of a sweep. Inlined by Numba: a call that passes ten arrays costs as much as a rank-one update.
+#: A part of a sweep. Inlined by Numba: a call that passes ten arrays costs as much as a rank-one
+#: update.
 part = njit(fastmath=True, inline="always")
 
 
@@ -44,9 +47,11 @@ def sweeper(model: Model, y, powers) -> Callable[[np.random.Generator, np.ndarra
 
 
 def parallel_sweeper(model: Model, y, powers, cores: int) -> Callable[[np.ndarray, int], None]:
-    """``advance(latents, count)``: that many sweeps of every chain of ``latents`` (leading axis) in place, a thread a core.
+    """``advance(latents, count)``: that many sweeps of every chain of ``latents`` (leading axis) in
+    place, a thread a core.
 
-    Chains are independent, so this is all that parallelism has to offer: one compiled kernel, no locks, a generator a thread.
+    Chains are independent, so this is all that parallelism has to offer: one compiled kernel, no
+    locks, a generator a thread.
     """
     advance = sweeper(model, y, powers)
     rngs = np.random.default_rng(0).spawn(cores)
@@ -64,7 +69,8 @@ def parallel_sweeper(model: Model, y, powers, cores: int) -> Callable[[np.ndarra
 
 @part
 def _dot(a, p, b, q):
-    """a[p] . b[q]. By index: making a row view costs a reference count, as much as half the product."""
+    """a[p] . b[q]. By index: making a row view costs a reference count, as much as half the
+    product."""
     total = 0.0
     for j in range(a.shape[1]):
         total += a[p, j] * b[q, j]
@@ -87,7 +93,8 @@ def _cholesky(a):
 
 @kernel
 def clustering_sweeps(rng, z, y, c, log_mixture, center_precision, count):
-    """z_i in order, from S_k, lam_k and |S_k|^2. All that is D-sized in a visit is S_k . y_i for every k."""
+    """z_i in order, from S_k, lam_k and |S_k|^2. All that is D-sized in a visit is S_k . y_i for
+    every k."""
     n, d = y.shape
     components = log_mixture.size
     s, lam, square = np.empty((components, d)), np.empty(components), np.empty(components)
@@ -141,8 +148,8 @@ def clustering_sweeps(rng, z, y, c, log_mixture, center_precision, count):
 
 @kernel
 def low_rank_sweeps(rng, v, y, y_t, c, left_precision, right_precision, count):
-    """U | V, then V | U. Every row has its own precision; the N Cholesky factors are computed side by
-    side (innermost index: row), which for small K beats one shared eigendecomposition."""
+    """U | V, then V | U. Every row has its own precision; the N Cholesky factors are computed side
+    by side (innermost index: row), which for small K beats one shared eigendecomposition."""
     (k, d), n = v.shape, c.size
     factors, u, weighted = np.empty((k, k, n)), np.empty((k, n)), np.empty((k, n))
     precision, h = np.empty((k, k)), np.empty((k, d))
@@ -183,7 +190,8 @@ def _cholesky_rows(a):
 
 @part
 def _gaussian_rows(rng, factors, x):
-    """x[:, i] = shift becomes a draw with precision L_i L_i^T: solve L_i, add noise, solve L_i^T."""
+    """x[:, i] = shift becomes a draw with precision L_i L_i^T: solve L_i, add noise, solve
+    L_i^T."""
     k, n = x.shape
     for p in range(k):
         for r in range(p):
@@ -235,8 +243,8 @@ class Posterior(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """Scratch of one visit. g and mr are of the row taken out; cov, gram and my of the posterior without
-    it; bits, cz and gz of the row that comes back."""
+    """Scratch of one visit. g and mr are of the row taken out; cov, gram and my of the posterior
+    without it; bits, cz and gz of the row that comes back."""
 
     g: np.ndarray  # Cov z
     mr: np.ndarray  # M r, r = y - M^T z
@@ -257,9 +265,15 @@ def binary_sweeps(rng, z, y, c, log_odds, feature_precision, count):
     (n, d), k = y.shape, log_odds.size
     posterior = Posterior(np.empty((k, k)), np.empty((k, d)), np.empty((k, k)))
     visit = Visit(
-        np.empty(k), np.empty(k), np.empty((k, k)), np.empty((k, k)),
-        np.empty(k), np.empty(k), np.empty(k), np.empty(k),
-    )  # fmt: skip
+        np.empty(k),
+        np.empty(k),
+        np.empty((k, k)),
+        np.empty((k, k)),
+        np.empty(k),
+        np.empty(k),
+        np.empty(k),
+        np.empty(k),
+    )
     h, noise, r, r_new = np.empty((k, d)), np.empty(k), np.empty(d), np.empty(d)
     y_square = np.empty(n)
     for i in range(n):
@@ -315,7 +329,8 @@ def _rebuild(z, y, c, feature_precision, h, precision, posterior):
 
 @part
 def _rank_one(a, g, mr, rr, cov, gram, new_cov, new_gram):
-    """Cov - a g g^T and Gram + a (g mr^T + mr g^T) + a^2 rr g g^T. One array a loop, which is what LLVM vectorises."""
+    """Cov - a g g^T and Gram + a (g mr^T + mr g^T) + a^2 rr g g^T. One array a loop, which is what
+    LLVM vectorises."""
     for p in range(g.size):
         ag = a * g[p]
         am = a * (mr[p] + a * rr * g[p])
@@ -374,7 +389,9 @@ def _draw_bits(noise, yy, ci, d, log_odds, visit):
         i0 = 1 + ci * v0
         i1 = i0 + ci * dv
         inverse = 1 / (i0 * i1)
-        logit = log_odds[b] + 0.5 * (d * np.log(i0 * i0 * inverse) - ci * (dr * i0 - r0 * ci * dv) * inverse)
+        logit = log_odds[b] + 0.5 * (
+            d * np.log(i0 * i0 * inverse) - ci * (dr * i0 - r0 * ci * dv) * inverse
+        )
         new = 1.0 if noise[b] < logit else 0.0
         if new != old:
             changed = True

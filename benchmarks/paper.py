@@ -2,15 +2,18 @@
 
     python benchmarks/paper.py [--json] [--smoke] [--only clustering/smc,low-rank/ais] [--trials 25]
 
-For each result (``printed.HEADLINES``) a fixed ladder of settings is climbed, cheapest first and with the same seed at every rung,
-until the root mean squared error of single trials is at or below the paper's. The ground truth is the middle of a sandwich closed
-to 0.5 nats. Two times at that setting: "amortised" is the run time of all trials together divided by their number; "latency" is the
-wall time of a call for one trial alone, compiled before. Both are the fastest of up to three; compiling is listed apart.
+For each result (``printed.HEADLINES``) a fixed ladder of settings is climbed, cheapest first and
+with the same seed at every rung, until the root mean squared error of single trials is at or below
+the paper's. The ground truth is the middle of a sandwich closed to 0.5 nats. Two times at that
+setting: "amortised" is the run time of all trials together divided by their number; "latency" is
+the wall time of a call for one trial alone, compiled before. Both are the fastest of up to three;
+compiling is listed apart.
 
-Data are ours (50 x 25, seed 0; the paper gives no hyperparameters, papers/grosse2015/README.md), the accuracy asked for is the
-paper's. Ladders climb by factors of 4/3 to 2 in cost. Two of them move another knob than the paper's, which has one particle for SMC and
-two for nested sampling (papers/grosse2015/README.md says why that does not get there here): the ladder of SMC climbs in particles, that of
-nested sampling on binary attributes too.
+Data are ours (50 x 25, seed 0; the paper gives no hyperparameters, papers/grosse2015/README.md),
+the accuracy asked for is the paper's. Ladders climb by factors of 4/3 to 2 in cost. Two of them
+move another knob than the paper's, which has one particle for SMC and two for nested sampling
+(papers/grosse2015/README.md says why that does not get there here): the ladder of SMC climbs in
+particles, that of nested sampling on binary attributes too.
 """
 
 import argparse
@@ -24,9 +27,9 @@ from report import Report, Row, Table, at_least, main, number, say
 
 from bracketz import AIS, SMC, Estimate, Nested, estimate, sandwich, simulate
 from bracketz.estimators.base import Estimator
-from bracketz.models import find
-from bracketz.testbed.measures import mean_squared_error
-from bracketz.testbed.papers.grosse2015.printed import HEADLINES, Headline
+from bracketz.models.registry import SHIPPED
+from bracketz.papers.grosse2015.printed import HEADLINES, Headline
+from bracketz.testbed.analysis.measures import mean_squared_error
 
 AIS_LADDER = tuple(
     AIS(distributions=n)
@@ -39,7 +42,9 @@ LADDERS: dict[tuple[str, str], tuple[Estimator, ...]] = {
     ("clustering", "nested"): tuple(Nested(transitions=t) for t in (1, 2, 3, 4, 6, 8, 12, 16)),
     ("low-rank", "ais"): AIS_LADDER,
     ("binary-attributes", "ais"): AIS_LADDER,
-    ("binary-attributes", "nested"): tuple(Nested(transitions=5, particles=p) for p in (2, 4, 6, 8)),
+    ("binary-attributes", "nested"): tuple(
+        Nested(transitions=5, particles=p) for p in (2, 4, 6, 8)
+    ),
     ("binary-attributes", "smc"): tuple(SMC(transitions=10, particles=p) for p in (16, 24, 32, 48)),
 }
 #: How many times faster: amortised, latency. The paper's AIS on low rank was quick already.
@@ -66,7 +71,9 @@ def knobs(estimator: Estimator) -> str:
     fields = dataclasses.fields(estimator)  # type: ignore[arg-type]
     values = ((f.name, getattr(estimator, f.name), f.default) for f in fields)
     return ", ".join(
-        f"{value:,} {name}" for name, value, default in values if value != default or name == estimator.knob
+        f"{value:,} {name}"
+        for name, value, default in values
+        if value != default or name == estimator.knob
     )
 
 
@@ -125,7 +132,9 @@ def latency(model, data, estimator: Estimator) -> tuple[float, float]:
     return fastest(call), first.seconds.compile
 
 
-def rows_of(key: tuple[str, str], rung: Rung | None, best: Rung, alone: float, amortised: float) -> list[Row]:
+def rows_of(
+    key: tuple[str, str], rung: Rung | None, best: Rung, alone: float, amortised: float
+) -> list[Row]:
     """The two ratios of one headline; NaN where no rung was accurate enough."""
     case, headline = " ".join(key), HEADLINES[key]
     goals = map(at_least, GOALS[key])
@@ -148,7 +157,7 @@ def benchmark(options: argparse.Namespace) -> Report:
         if "/".join(key) not in chosen:
             continue
         if name not in truths:
-            model = find(name)()
+            model = SHIPPED.find(name)()
             data = simulate(model, *((8, 4) if options.smoke else ()))
             truths[name] = (
                 model,
@@ -157,7 +166,12 @@ def benchmark(options: argparse.Namespace) -> Report:
             )
         model, data, truth = truths[name]
         rungs = climb(
-            model, data, truth, LADDERS[key][: 1 if options.smoke else None], headline, options.trials
+            model,
+            data,
+            truth,
+            LADDERS[key][: 1 if options.smoke else None],
+            headline,
+            options.trials,
         )
         best = min(rungs, key=lambda rung: rung.rmse)
         found = best if best.rmse <= headline.rmse else None
@@ -167,19 +181,43 @@ def benchmark(options: argparse.Namespace) -> Report:
             alone, compiling = latency(model, data, found.estimator)
         shown = found or best
         rows += rows_of(key, found, best, alone, amortised)
-        lines.append([
-            *key, f"{headline.rmse}", number(headline.seconds), knobs(shown.estimator), f"{shown.rmse:.1f}",
-            number(1000 * amortised), number(1000 * alone), f"{shown.compiling:.1f}",
-        ])  # fmt: skip
-        details["results"].append({
-            "model": name, "estimator": key[1], "truth": truth, "rungs": [r.to_json() for r in rungs],
-            "amortised_seconds": amortised if found else None, "latency_seconds": alone if found else None,
-            "compiling_one_trial": compiling if found else None,
-        })  # fmt: skip
+        lines.append(
+            [
+                *key,
+                f"{headline.rmse}",
+                number(headline.seconds),
+                knobs(shown.estimator),
+                f"{shown.rmse:.1f}",
+                number(1000 * amortised),
+                number(1000 * alone),
+                f"{shown.compiling:.1f}",
+            ]
+        )
+        details["results"].append(
+            {
+                "model": name,
+                "estimator": key[1],
+                "truth": truth,
+                "rungs": [r.to_json() for r in rungs],
+                "amortised_seconds": amortised if found else None,
+                "latency_seconds": alone if found else None,
+                "compiling_one_trial": compiling if found else None,
+            }
+        )
     columns = [
-        "model", "estimator", "paper RMSE", "paper s", "smallest setting", "RMSE", "ms a trial", "ms alone", "compiling s",
-    ]  # fmt: skip
-    title = f"paper: the accuracy of its headline results, {options.trials} trials (nats; milliseconds)"
+        "model",
+        "estimator",
+        "paper RMSE",
+        "paper s",
+        "smallest setting",
+        "RMSE",
+        "ms a trial",
+        "ms alone",
+        "compiling s",
+    ]
+    title = (
+        f"paper: the accuracy of its headline results, {options.trials} trials (nats; milliseconds)"
+    )
     return Report("paper", rows, [Table(title, columns, lines)], details=details)
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from bracketz.loop import Program
-from bracketz.models.base import Model
-from bracketz.pytree import pytree_dataclass
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass
+from bracketz.engine.run import Program
 
 
 @pytree_dataclass

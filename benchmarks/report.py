@@ -1,8 +1,9 @@
 """What every benchmark hands in: rows with goals, tables, and one way to print and to save them.
 
-A benchmark is ``python benchmarks/NAME.py [--json] [--smoke]``: a function from its options to a ``Report``, passed to ``main``.
-``suite.py`` runs them all. Exit codes, of one benchmark and of the suite: 0 every goal is reached, 1 one is missed, another
-number: something broke. Nothing here needs more than the standard library and bracketz's core.
+A benchmark is ``python benchmarks/NAME.py [--json] [--smoke]``: a function from its options to a
+``Report``, passed to ``main``. ``suite.py`` runs them all. Exit codes, of one benchmark and of the
+suite: 0 every goal is reached, 1 one is missed, another number: something broke. Nothing here needs
+more than the standard library and bracketz's core.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bracketz.answer import finite_json
+from bracketz.core.results import finite_json
 
 MISSED, BROKEN = 1, 3
 
@@ -68,12 +69,20 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         goal = self.goal and {
-            "relation": self.goal.relation, "limit": self.goal.limit, "stretch": self.goal.stretch,
-        }  # fmt: skip
+            "relation": self.goal.relation,
+            "limit": self.goal.limit,
+            "stretch": self.goal.stretch,
+        }
         return {
-            "benchmark": self.benchmark, "case": self.case, "quantity": self.quantity, "value": finite_json(self.value),
-            "unit": self.unit, "goal": goal, "reached": self.reached, "note": self.note,
-        }  # fmt: skip
+            "benchmark": self.benchmark,
+            "case": self.case,
+            "quantity": self.quantity,
+            "value": finite_json(self.value),
+            "unit": self.unit,
+            "goal": goal,
+            "reached": self.reached,
+            "note": self.note,
+        }
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> "Row":
@@ -96,7 +105,10 @@ class Table:
         right = [_numeric(column[1:]) for column in zip(*cells, strict=True)]
 
         def line(texts):
-            padded = (t.rjust(w) if r else t.ljust(w) for t, w, r in zip(texts, widths, right, strict=True))
+            padded = (
+                t.rjust(w) if r else t.ljust(w)
+                for t, w, r in zip(texts, widths, right, strict=True)
+            )
             return "  ".join(padded).rstrip()
 
         head, *body = map(line, cells)
@@ -121,7 +133,14 @@ def goal_table(rows: Sequence[Row], title: str, *, with_benchmark: bool = False)
     """Value, goal and verdict of each row."""
     columns = ["case", "quantity", "value", "goal", "", ""]
     lines = [
-        [r.case, r.quantity, f"{number(r.value)} {r.unit}".rstrip(), str(r.goal or ""), r.verdict, r.note]
+        [
+            r.case,
+            r.quantity,
+            f"{number(r.value)} {r.unit}".rstrip(),
+            str(r.goal or ""),
+            r.verdict,
+            r.note,
+        ]
         for r in rows
     ]
     if with_benchmark:
@@ -167,14 +186,16 @@ class Report:
     def from_json(cls, given: dict[str, Any]) -> "Report":
         rows = [Row.from_json(row) for row in given["rows"]]
         tables = [Table(**table) for table in given["tables"]]
-        return cls(given["benchmark"], rows, tables, given["notes"], given["details"], given["seconds"])
+        return cls(
+            given["benchmark"], rows, tables, given["notes"], given["details"], given["seconds"]
+        )
 
 
 def machine() -> dict[str, Any]:
     """Kind of machine and versions, no names of hosts or users."""
     import jax
 
-    from bracketz.testbed.execute import versions
+    from bracketz.testbed.run.execute import versions
 
     devices = jax.devices()
     return versions() | {"devices": f"{len(devices)} x {devices[0].device_kind}"}
@@ -191,9 +212,13 @@ def main(
     options: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
 ) -> int:
     """The command line of a benchmark; its exit code."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--smoke", action="store_true", help="tiny settings: only to see that it runs")
+    parser.add_argument(
+        "--smoke", action="store_true", help="tiny settings: only to see that it runs"
+    )
     options(parser)
     given = parser.parse_args()
     began = time.perf_counter()

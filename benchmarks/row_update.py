@@ -1,7 +1,9 @@
-"""Which row update closes the binary sandwich faster: bit by bit, flip by flip, or the whole row at once?
+"""Which row update closes the binary sandwich faster: bit by bit, flip by flip, or the whole row at
+once?
 
-python benchmarks/row_update.py [--seeds 3]: seconds and distributions until the mean single-chain gap (the
-Jeffreys bound, less noisy than the gap of the combined bounds) is at most 4 nats, at the paper's size.
+python benchmarks/row_update.py [--seeds 3]: seconds and distributions until the mean single-chain
+gap (the Jeffreys bound, less noisy than the gap of the combined bounds) is at most 4 nats, at the
+paper's size.
 """
 
 import argparse
@@ -32,7 +34,9 @@ def main():
                     break
                 effort *= 2
             total[update] += seconds
-            table.add_row(str(seed), update, f"{effort:,}", f"{seconds:.1f}", f"{answer.jeffreys_bound:.2f}")
+            table.add_row(
+                str(seed), update, f"{effort:,}", f"{seconds:.1f}", f"{answer.jeffreys_bound:.2f}"
+            )
     console = Console()
     console.print(table)
     for update in ("flips", "whole"):

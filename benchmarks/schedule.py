@@ -1,13 +1,16 @@
-"""What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for all chains both ways.
+"""What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for
+all chains both ways.
 
-    python benchmarks/schedule.py [--json] [--smoke] [--models clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50]
+    python benchmarks/schedule.py [--json] [--smoke] [--models
+    clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50]
                                   [--gap 1] [--pilot 256]
 
-The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is nearly constant), a rung at
-that effort measures the gap there, and the last few per cent to the goal are taken by the same proportion; the measured gap
-and its standard error over chains are printed, so that the size of the step and of the noise is seen; cheap models have more chains.
-Seconds are the rung's (compilation and pilot apart, the pilot in its own column). Ratios are to the model's first
-line on the same data: the default kernel on the sigmoid.
+The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is
+nearly constant), a rung at that effort measures the gap there, and the last few per cent to the
+goal are taken by the same proportion; the measured gap and its standard error over chains are
+printed, so that the size of the step and of the noise is seen; cheap models have more chains.
+Seconds are the rung's (compilation and pilot apart, the pilot in its own column). Ratios are to the
+model's first line on the same data: the default kernel on the sigmoid.
 """
 
 import argparse
@@ -18,9 +21,10 @@ import numpy as np
 from report import Report, Row, Table, main, say
 
 from bracketz import BinaryAttributes, Clustering, LowRank, sandwich, simulate
-from bracketz.models.base import Model
-from bracketz.path import SCHEDULES
-from bracketz.schedule import PILOT, predict
+from bracketz.core.model import Model
+from bracketz.engine.schedule import predict
+from bracketz.paths import Adapted, Tempered, schedule_named
+from bracketz.paths.schedules import SCHEDULES
 
 SHORT = 256
 #: Chains each way.
@@ -53,11 +57,11 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float, pil
     model, kernel, schedule = case
     data = simulate(model, seed=data_seed)
 
+    path = Tempered(schedule_named(schedule, pilot=pilot))
+
     def rung(distributions: int):
         # A goal that any rung meets: one rung, of the size asked for.
-        return sandwich(
-            model, data, gap=1e9, first=distributions, schedule=schedule, chains=chains, pilot=pilot
-        )
+        return sandwich(model, data, gap=1e9, first=distributions, path=path, chains=chains)
 
     short = rung(SHORT)
     answer = rung(predict(short.jeffreys_bound, goal, SHORT))
@@ -71,7 +75,7 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float, pil
         "data_seed": data_seed,
         "chains": chains,
         "distributions": distributions,
-        "seconds": (distributions - 1) * last.seconds_an_edge,
+        "seconds": (distributions - 1) * last.seconds_per_edge,
         "pilot_seconds": answer.pilot.seconds if answer.pilot else 0.0,
         "predicted": answer.distributions,
         "gap": answer.jeffreys_bound,
@@ -88,7 +92,10 @@ def rows(models, seeds: int, chains: int | None, goal: float, pilot: int) -> lis
     out = []
     for name in models:
         for seed in range(seeds):
-            found = [measure(name, case, seed, chains or CHAINS[name], goal, pilot) for case in CASES[name]]
+            found = [
+                measure(name, case, seed, chains or CHAINS[name], goal, pilot)
+                for case in CASES[name]
+            ]
             plain = found[0]
             for row in found:
                 row["distributions_ratio"] = row["distributions"] / plain["distributions"]
@@ -129,7 +136,9 @@ def table(found: list[dict], goal: float) -> Table:
         "gap there",
         "schedule / mixing",
     ]
-    return Table(f"schedule: to a single-chain gap of {goal:g} nat, so many chains each way", columns, lines)
+    return Table(
+        f"schedule: to a single-chain gap of {goal:g} nat, so many chains each way", columns, lines
+    )
 
 
 def benchmark(options: argparse.Namespace) -> Report:
@@ -155,7 +164,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--chains", type=int, help="each way, for every model")
     parser.add_argument("--gap", type=float, default=1.0, help="the goal, nats")
     parser.add_argument(
-        "--pilot", type=int, default=PILOT, help="distributions of the adapted schedule's pilot"
+        "--pilot",
+        type=int,
+        default=Adapted.pilot,
+        help="distributions of the adapted schedule's pilot",
     )
 
 

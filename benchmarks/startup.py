@@ -2,11 +2,13 @@
 
     python benchmarks/startup.py [--json] [--smoke]
 
-Whole processes, by the wall clock: ``bracketz --help`` (median of five); ``bracketz sandwich clustering`` with an empty compilation
-cache (the faster of two, each with a new cache) and with a full one (the fastest of three). The settings are the defaults. Then what
-compiling each estimator takes on each model, in one process without a cache, at the paper's size; and a small experiment in a process
-of its own, which counts what is compiled: the loop once for each program, and everything once (a hit in a cache that began empty
-would be something this process had compiled before; two programs of different kind may share the code of their small functions).
+Whole processes, by the wall clock: ``bracketz --help`` (median of five); ``bracketz sandwich
+clustering`` with an empty compilation cache (the faster of two, each with a new cache) and with a
+full one (the fastest of three). The settings are the defaults. Then what compiling each estimator
+takes on each model, in one process without a cache, at the paper's size; and a small experiment in
+a process of its own, which counts what is compiled: the loop once for each program, and everything
+once (a hit in a cache that began empty would be something this process had compiled before; two
+programs of different kind may share the code of their small functions).
 """
 
 import argparse
@@ -24,7 +26,8 @@ from typing import Any
 from report import Report, Row, Table, at_most, main, say
 
 HELP_SECONDS, COLD_SECONDS, WARM_SECONDS = 0.3, 10.0, 4.0
-#: Two models, two data sets of each, three estimators, two rungs, and both directions at the truth: six programs.
+#: Two models, two data sets of each, three estimators, two rungs, and both directions at the truth:
+#: six programs.
 EXPERIMENT = """
 name = "compilations"
 trials = 4
@@ -86,13 +89,23 @@ def processes(smoke: bool) -> tuple[list[Row], dict[str, Any]]:
             say(f"cold sandwich: {colds[-1][0]:.1f} s")
             warms += [sandwich(cache, smoke) for _ in range(1 if smoke or warms else 3)]
             say(f"warm sandwich: {warms[-1][0]:.1f} s")
-    (cold, cold_parts), (warm, warm_parts) = min(colds, key=lambda c: c[0]), min(warms, key=lambda w: w[0])
+    (cold, cold_parts), (warm, warm_parts) = (
+        min(colds, key=lambda c: c[0]),
+        min(warms, key=lambda w: w[0]),
+    )
 
     def parts(seconds):
         return f"of it compiling {seconds['compile']:.1f} s, running {seconds['run']:.1f} s"
 
     rows = [
-        Row("startup", "bracketz --help", "seconds", statistics.median(helps), "s", at_most(HELP_SECONDS)),
+        Row(
+            "startup",
+            "bracketz --help",
+            "seconds",
+            statistics.median(helps),
+            "s",
+            at_most(HELP_SECONDS),
+        ),
         Row(
             "startup",
             "sandwich clustering, cold",
@@ -118,17 +131,16 @@ def processes(smoke: bool) -> tuple[list[Row], dict[str, Any]]:
 def compile_seconds(smoke: bool) -> dict[str, dict[str, float]]:
     """By estimator and model."""
     from bracketz import Session, simulate
-    from bracketz.estimators import REGISTRY as ESTIMATORS
-    from bracketz.estimators import find as find_estimator
-    from bracketz.models import REGISTRY, find
+    from bracketz.estimators.registry import ESTIMATORS
+    from bracketz.models.registry import MODELS, SHIPPED
 
     found: dict[str, dict[str, float]] = {}
-    for model_name in ["clustering"] if smoke else REGISTRY:
-        model = find(model_name)()
+    for model_name in ["clustering"] if smoke else MODELS:
+        model = SHIPPED.find(model_name)()
         data = simulate(model)
         for name in list(ESTIMATORS)[: 2 if smoke else None]:
             # No time is left for a step, so that compiling is all that happens.
-            outcome = find_estimator(name)().run(model, data, 25, 0, Session(max_seconds=1e-9))
+            outcome = ESTIMATORS.find(name)().run(model, data, 25, 0, Session(max_seconds=1e-9))
             found.setdefault(name, {})[model_name] = outcome.compile_seconds
         say(f"compiled every estimator on {model_name}")
     return found
@@ -138,21 +150,26 @@ def compilations() -> dict[str, int]:
     """Of the small experiment, in this process; the cache is empty when it begins."""
     import jax
 
-    from bracketz.testbed.runner import run
-    from bracketz.testbed.spec import parse
-    from bracketz.testbed.store import Store
+    from bracketz.testbed.run.runner import run_experiment
+    from bracketz.testbed.spec.experiment import parse
+    from bracketz.testbed.store.store import Store
 
     events: Counter[str] = Counter()
     compiled: Counter[str] = Counter()
-    jax.monitoring.register_event_listener(lambda event, **_: events.update([event.rsplit("/", 1)[-1]]))
+    jax.monitoring.register_event_listener(
+        lambda event, **_: events.update([event.rsplit("/", 1)[-1]])
+    )
 
     def by_name(event: str, seconds: float, **what: Any) -> None:
         if event.endswith("backend_compile_duration"):
             compiled[str(what.get("fun_name"))] += 1
 
     jax.monitoring.register_event_duration_secs_listener(by_name)
-    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "store.db", create=True) as store:
-        outcome = run(parse(EXPERIMENT), store)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store.open(Path(folder) / "store.db", create=True) as store,
+    ):
+        outcome = run_experiment(parse(EXPERIMENT), store)
     assert outcome.complete, outcome
     return {
         "tasks": outcome.total,
@@ -204,11 +221,14 @@ def benchmark(options: argparse.Namespace) -> Report:
     compiling = compile_seconds(options.smoke)
     models = list(next(iter(compiling.values())))
     table = Table(
-        "startup: seconds to compile an estimator, 25 trials at the paper's size, no cache (vb-sym is vb's program)",
+        "startup: seconds to compile an estimator, 25 trials at the paper's size, no cache (vb-sym"
+        " is vb's program)",
         ["estimator", *models],
         [[name, *(f"{by_model[m]:.1f}" for m in models)] for name, by_model in compiling.items()],
     )
-    return Report("startup", rows, [table], details=details | {"compiling": compiling, "experiment": counts})
+    return Report(
+        "startup", rows, [table], details=details | {"compiling": compiling, "experiment": counts}
+    )
 
 
 if __name__ == "__main__":

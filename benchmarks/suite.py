@@ -2,8 +2,9 @@
 
     python benchmarks/suite.py [--only paper,startup] [--smoke] [--out FILE]
 
-Prints every table, then one summary of ratios and goals, and writes everything into one JSON file. Exit code 0: every goal is
-reached; 1: one is missed; 3: a benchmark broke (the others still run). Times mean nothing on a busy machine: run nothing else.
+Prints every table, then one summary of ratios and goals, and writes everything into one JSON file.
+Exit code 0: every goal is reached; 1: one is missed; 3: a benchmark broke (the others still run).
+Times mean nothing on a busy machine: run nothing else.
 """
 
 import argparse

@@ -1,11 +1,13 @@
-"""What a Gibbs sweep costs: JAX, amortised over chains and cores, against Numba by hand on one core and on all.
+"""What a Gibbs sweep costs: JAX, amortised over chains and cores, against Numba by hand on one core
+and on all.
 
     python benchmarks/sweep.py [--json] [--smoke] [--chains 50]
 
-Both sides run in one process and take turns, and the fastest of the repeats counts, so the ratios hold
-on a busy machine better than the times do. JAX runs through ``bracketz.loop``, as every estimator does;
-compilation is timed apart. The second line of a model is one edge of an annealing run (weight and
-sweep). Exit code 1 if a ratio exceeds its goal; being as fast as Numba on all cores is a stretch goal.
+Both sides run in one process and take turns, and the fastest of the repeats counts, so the ratios
+hold on a busy machine better than the times do. JAX runs through ``bracketz.loop``, as every
+estimator does; compilation is timed apart. The second line of a model is one edge of an annealing
+run (weight and sweep). Exit code 1 if a ratio exceeds its goal; being as fast as Numba on all cores
+is a stretch goal.
 """
 
 import argparse
@@ -20,11 +22,11 @@ from programs import Sweeps
 from report import Report, Row, Table, at_most, main, say
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
-from bracketz.anneal import Forward
-from bracketz.loop import Outcome, Program, run
-from bracketz.models.base import Model
-from bracketz.path import tempered
-from bracketz.session import Session
+from bracketz.core.model import Model
+from bracketz.engine.anneal import Forward
+from bracketz.engine.run import Outcome, Program, run_chains
+from bracketz.engine.session import Session
+from bracketz.paths import Tempered
 
 REPEATS = 7
 STEPS = 400
@@ -70,9 +72,9 @@ def measure(case: Case, chains: int, steps: int = STEPS, repeats: int = REPEATS)
     powers = np.full(len(y), POWER)
 
     def in_jax(program: Program) -> Outcome:
-        return run(program, steps, chains=chains, seed=0, stream="sweep", session=Session())
+        return run_chains(program, steps, chains=chains, seed=0, stream="sweep", session=Session())
 
-    programs = Sweeps(case.model, y, powers), Forward(case.model, y, tempered(steps + 1))
+    programs = Sweeps(case.model, y, powers), Forward(case.model, y, Tempered().through(steps + 1))
     first = [in_jax(program) for program in programs]
     advance, rng = sweeper(case.model, y, powers), np.random.default_rng(0)
     latents = np.array(first[0].carry[0][0])  # a chain that has run for a while, like the others
@@ -96,19 +98,25 @@ def measure(case: Case, chains: int, steps: int = STEPS, repeats: int = REPEATS)
         seconds = in_jax(program).run_seconds / (steps * chains)
         return seconds, (time.process_time() - cpu) / (time.perf_counter() - wall)
 
-    rounds = [(once(programs[0]), once(programs[1]), in_numba(), in_parallel()) for _ in range(repeats)]
+    rounds = [
+        (once(programs[0]), once(programs[1]), in_numba(), in_parallel()) for _ in range(repeats)
+    ]
     sweeps, edges, by_hand, side_by_side = zip(*rounds, strict=True)
     (sweep, cores), (edge, _) = min(sweeps), min(edges)
     return Timing(
-        case.name, 1e6 * sweep, 1e6 * min(by_hand), 1e6 * min(side_by_side), 1e6 * edge,
-        *(outcome.compile_seconds for outcome in first), cores,
-    )  # fmt: skip
+        case.name,
+        1e6 * sweep,
+        1e6 * min(by_hand),
+        1e6 * min(side_by_side),
+        1e6 * edge,
+        *(outcome.compile_seconds for outcome in first),
+        cores,
+    )
 
 
 def table(timings: list[Timing], chains: int) -> Table:
-    title = (
-        f"sweep: microseconds a chain; JAX and parallel Numba: {chains} chains on {jax.device_count()} cores"
-    )
+    where = f"{chains} chains on {jax.device_count()} cores"
+    title = f"sweep: microseconds per chain; JAX and parallel Numba: {where}"
     lines = []
     for t in timings:
         numbers = [f"{x:.1f}" for x in (t.sweep, t.numba_sweep, t.parallel_sweep, t.compile_sweep)]
@@ -120,9 +128,8 @@ def table(timings: list[Timing], chains: int) -> Table:
 def busy(t: Timing) -> str:
     """Said if the machine had other things to do."""
     if jax.default_backend() == "cpu" and t.cores < 0.8 * jax.device_count():
-        return (
-            f"busy machine: JAX had {t.cores:.1f} of {jax.device_count()} cores; run again when it is quiet"
-        )
+        had = f"{t.cores:.1f} of {jax.device_count()} cores"
+        return f"busy machine: JAX had {had}; run again when it is quiet"
     return ""
 
 
@@ -133,9 +140,15 @@ def benchmark(options: argparse.Namespace) -> Report:
         say(f"{case.name}: {timings[-1].ratio:.2f} times Numba")
     rows = []
     for t in timings:
-        rows.append(Row("sweep", t.model, "JAX / Numba, one core", t.ratio, "x", at_most(GOAL), busy(t)))
+        rows.append(
+            Row("sweep", t.model, "JAX / Numba, one core", t.ratio, "x", at_most(GOAL), busy(t))
+        )
         parallel = at_most(GOAL, stretch=True)
-        rows.append(Row("sweep", t.model, "JAX / Numba, all cores", t.parallel_ratio, "x", parallel, busy(t)))
+        rows.append(
+            Row(
+                "sweep", t.model, "JAX / Numba, all cores", t.parallel_ratio, "x", parallel, busy(t)
+            )
+        )
     details = {"chains": options.chains, "power": POWER, "models": [t._asdict() for t in timings]}
     return Report("sweep", rows, [table(timings, options.chains)], details=details)
 

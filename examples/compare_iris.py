@@ -11,7 +11,7 @@ The same on the command line, with all three models and a validation:
 from datasets import table
 
 import bracketz as bz
-from bracketz.comparison import standardized
+from bracketz.inference.compare import standardized
 
 
 def main(distributions: int = 4096) -> bz.Comparison:
@@ -20,7 +20,9 @@ def main(distributions: int = 4096) -> bz.Comparison:
     models = [bz.InferredClustering(components=k) for k in (1, 2, 3, 4)]
     answer = bz.compare(y, models, max_effort=distributions, log_jacobian=log_jacobian)
     for candidate in answer.candidates:
-        print(f"{candidate.label}: log p(y) >= {candidate.lower:.1f} ± {candidate.standard_error:.1f}")
+        print(
+            f"{candidate.label}: log p(y) >= {candidate.lower:.1f} ± {candidate.standard_error:.1f}"
+        )
     print(answer.verdict)
     return answer
 

@@ -2,7 +2,8 @@
 
     python examples/datasets.py iris > iris.csv
 
-iris (150 x 4), wine (178 x 13), digits (100 of the 8 x 8 pictures of handwritten 0, 1 and 2, the pixels that vary).
+iris (150 x 4), wine (178 x 13), digits (100 of the 8 x 8 pictures of handwritten 0, 1 and 2, the
+pixels that vary).
 """
 
 import csv

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 import bracketz
-from bracketz.kernel import Metropolis, Repeat
+from bracketz.kernels.compose import Repeat
+from bracketz.kernels.metropolis import Metropolis
 
 
 class Weights(NamedTuple):
@@ -44,6 +45,7 @@ class PolynomialRegression(bracketz.Model):
         return prior + jnp.sum(powers * rows)
 
     def kernel(self, y, powers):
-        # The posterior narrows as the powers grow; a scale that depends on them (not on the state) is allowed.
+        # The posterior narrows as the powers grow; a scale that depends on them (not on the state)
+        # is allowed.
         scale = 1 / jnp.sqrt(1 / self.weight_variance + jnp.sum(powers) / self.noise_variance)
         return Repeat(Metropolis(lambda state: self.log_annealed(state, y, powers), scale), 20)

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from regression import PolynomialRegression
 
 import bracketz
-from bracketz.kernel import Metropolis, Repeat
+from bracketz.kernels.compose import Repeat
+from bracketz.kernels.metropolis import Metropolis
 
 
 @bracketz.pytree_dataclass
@@ -31,4 +32,6 @@ class ForgottenPowers(PolynomialRegression):
 
     def kernel(self, y, powers):
         scale = 1 / jnp.sqrt(1 / self.weight_variance + jnp.sum(powers) / self.noise_variance)
-        return Repeat(Metropolis(lambda state: self.log_annealed(state, y, jnp.ones(len(y))), scale), 20)
+        return Repeat(
+            Metropolis(lambda state: self.log_annealed(state, y, jnp.ones(len(y))), scale), 20
+        )

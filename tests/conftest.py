@@ -14,15 +14,15 @@ import jax
 import pytest
 
 from bracketz import simulate
-from bracketz.runtime import use_all_cores
+from bracketz.engine.devices import use_all_cores
 from tiny_instances import DISCRETE, TINY
 
 use_all_cores()
 
 
 def unit_of_work(nodeid: str) -> str:
-    """What one worker runs as a whole: the testbed, which shares an experiment; a file, which shares compiled programs; or,
-    where every test starts a process of its own, a test."""
+    """What one worker runs as a whole: the testbed, which shares an experiment; a file, which
+    shares compiled programs; or, where every test starts a process of its own, a test."""
     file = nodeid.partition("::")[0]
     if "testbed/" in file:
         return "testbed"
@@ -31,7 +31,8 @@ def unit_of_work(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Units in the order of collection. (Marks do not do it: pytest 9.2 ignores the groups of pytest-xdist 3.8.)"""
+    """Units in the order of collection. (Marks do not do it: pytest 9.2 ignores the groups of
+    pytest-xdist 3.8.)"""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByUnit(LoadScopeScheduling):
@@ -56,7 +57,8 @@ def double_precision():
 
 @pytest.fixture(autouse=True, scope="module")
 def forget_compiled_programs():
-    """A process may map 65,530 pieces of memory, each compiled program takes many, and beyond it JAX crashes."""
+    """A process may map 65,530 pieces of memory, each compiled program takes many, and beyond it
+    JAX crashes."""
     yield
     if pieces_of_memory() > 20_000:
         jax.clear_caches()

@@ -18,6 +18,7 @@ def test_a_users_own_model_is_sandwiched_to_its_known_evidence():
     sys.path.insert(0, str(ROOT / "examples"))
     from regression import PolynomialRegression
 
+    import bracketz as bz
     from bracketz import sandwich, simulate
 
     model = PolynomialRegression()
@@ -25,16 +26,28 @@ def test_a_users_own_model_is_sandwiched_to_its_known_evidence():
     x = np.linspace(-1, 1, 30)[:, None] ** np.arange(4)
     covariance = x @ x.T + 0.25 * np.eye(30)
     y = data.y[:, 0]
-    truth = -0.5 * y @ np.linalg.solve(covariance, y) - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
-    for path, particles, gap in (("tempered", 1, 0.2), ("prefix", 100, 1.0)):
-        answer = sandwich(model, data, gap=gap, path=path, particles=particles, chains=50, max_effort=1 << 14)
+    truth = (
+        -0.5 * y @ np.linalg.solve(covariance, y)
+        - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+    )
+    for path, particles, gap in ((bz.Tempered(), 1, 0.2), (bz.Prefix(), 100, 1.0)):
+        answer = sandwich(
+            model, data, gap=gap, path=path, particles=particles, chains=50, max_effort=1 << 14
+        )
         assert answer.converged
         assert abs(answer.log_ml - truth) < max(0.1, 4 * answer.standard_error)
 
 
 @pytest.mark.slow
 def test_a_users_own_class_on_the_command_line():
-    command = [sys.executable, "-m", "bracketz", "sandwich", "regression:PolynomialRegression", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "bracketz",
+        "sandwich",
+        "regression:PolynomialRegression",
+        "--json",
+    ]
     done = subprocess.run(command, cwd=ROOT / "examples", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -53,7 +66,9 @@ def test_irises_are_more_than_one_cluster(capsys):
     assert "log p(y) >=" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (100, 46))])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("iris", (150, 4)), ("wine", (178, 13)), ("digits", (100, 46))]
+)
 def test_data_sets_of_the_examples(name, shape):
     sys.path.insert(0, str(ROOT / "examples"))
     from datasets import table
@@ -68,7 +83,8 @@ def test_the_example_is_short():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", ["README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*.md")))]
+    "page",
+    ["README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*.md")))],
 )
 def test_python_blocks_in_the_docs_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

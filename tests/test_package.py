@@ -6,7 +6,9 @@ import textwrap
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -18,8 +20,8 @@ def test_the_core_needs_jax_and_numpy_alone():
 
         class Refuse:
             def find_spec(self, name, path=None, target=None):
-                refused = "typer click rich matplotlib pandas pyarrow plotly distributed dask numba".split()
-                if name.split(".")[0] in refused:
+                refused = "typer click rich matplotlib pandas pyarrow plotly distributed dask numba"
+                if name.split(".")[0] in refused.split():
                     raise ImportError(f"{name} must not be needed")
 
         sys.meta_path.insert(0, Refuse())
@@ -68,7 +70,8 @@ def test_a_users_choice_of_devices_stands():
 
 
 def test_batched_linear_algebra_does_not_deadlock():
-    """Hundreds of small eigendecompositions on every device at once: hung before the pool outgrew them."""
+    """Hundreds of small eigendecompositions on every device at once: hung before the pool outgrew
+    them."""
     out = run(
         """
         import faulthandler

@@ -1,4 +1,5 @@
-"""Instances small enough for exact answers, and rows of powers worth trying; shared by the tests."""
+"""Instances small enough for exact answers, and rows of powers worth trying; shared by
+the tests."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,10 @@ TINY = {
         Clustering(components=3, center_variance=1.3, noise_variance=0.7, mixture=[0.5, 0.3, 0.2]),
         (5, 2),
     ),
-    "low-rank": (LowRank(components=1, left_variance=1.2, right_variance=0.8, noise_variance=0.6), (4, 2)),
+    "low-rank": (
+        LowRank(components=1, left_variance=1.2, right_variance=0.8, noise_variance=0.6),
+        (4, 2),
+    ),
     "binary-bits": (
         BinaryAttributes(
             components=2, attribute_probability=[0.3, 0.6], feature_variance=1.4, noise_variance=0.5
@@ -43,7 +47,14 @@ DISCRETE = [name for name in TINY if name != "low-rank"]
 
 
 def power_rows(n: int):
-    """Rows of powers a kernel must get right: 0, 1, between, mixed, with exact zeros and ones inside."""
+    """Rows of powers a kernel must get right: 0, 1, between, mixed, with exact zeros and ones
+    inside."""
     mixed = np.linspace(0.1, 0.9, n)
     mixed[0], mixed[-1] = 0.0, 1.0
-    return [jnp.zeros(n), jnp.ones(n), jnp.full(n, 0.37), jnp.asarray(mixed), (jnp.arange(n) < n // 2) * 1.0]
+    return [
+        jnp.zeros(n),
+        jnp.ones(n),
+        jnp.full(n, 0.37),
+        jnp.asarray(mixed),
+        (jnp.arange(n) < n // 2) * 1.0,
+    ]

@@ -10,77 +10,99 @@
 Importing bracketz changes no JAX setting; names load when they are first used.
 """
 
+import ast
 import importlib
+from functools import cache
+from pathlib import Path as _File
 from typing import TYPE_CHECKING
 
 from bracketz._version import __version__
 
+# Every public name, once. Type checkers and editors read these lines as they are; ``__getattr__``
+# reads where a name lives from the same lines, so that JAX is imported when somebody asks for
+# something.
 if TYPE_CHECKING:
-    from bracketz.answer import Certificate, Combine, Estimate, Side
-    from bracketz.bidirectional import Sandwich, sandwich
-    from bracketz.comparison import Comparison, compare
+    from bracketz import check, models, plots, testbed
+    from bracketz.core.capabilities import (
+        Collapsed,
+        Conjugate,
+        Constrained,
+        ConstrainedPrior,
+        Enumerable,
+        ExactEvidence,
+        LikelihoodFit,
+        MeanField,
+        PointFit,
+        Predictive,
+        RowLatents,
+        ScoredChain,
+        TransitionDensity,
+        Variational,
+    )
+    from bracketz.core.conditional import Conditional
+    from bracketz.core.kernel import Kernel, Reversible, ScoredKernel, Visit
+    from bracketz.core.model import Model
+    from bracketz.core.path import Path
+    from bracketz.core.pytree import pytree_dataclass, static
+    from bracketz.core.results import Certificate, Combine, Estimate, Side
+    from bracketz.data import Data, load, save, simulate
+    from bracketz.engine.checkpoint import Checkpoint
+    from bracketz.engine.run import Outcome, Program, run_chains
+    from bracketz.engine.session import Session
     from bracketz.errors import InputError
-    from bracketz.estimators.ais import AIS
+    from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
-    from bracketz.estimators.bic import BIC
-    from bracketz.estimators.chib import CMS, Chib
-    from bracketz.estimators.harmonic_mean import HarmonicMean
-    from bracketz.estimators.likelihood_weighting import LikelihoodWeighting
-    from bracketz.estimators.nested import Nested
-    from bracketz.estimators.reverse_ais import ReverseAIS
-    from bracketz.estimators.shme import SHME
-    from bracketz.estimators.smc import SMC
-    from bracketz.estimators.variational_bayes import SymmetricVariationalBayes, VariationalBayes
-    from bracketz.models.base import Model
-    from bracketz.models.binary_attributes import BinaryAttributes
-    from bracketz.models.clustering import Clustering
+    from bracketz.inference import Comparison, Sandwich, compare, sandwich
+    from bracketz.kernels import Compose, GibbsScan, Metropolis, Repeat
+    from bracketz.models import *
     from bracketz.models.held_out import HeldOut
-    from bracketz.models.incomplete import Incomplete
-    from bracketz.models.inferred import InferredBinaryAttributes, InferredClustering, InferredLowRank
-    from bracketz.models.low_rank import LowRank
-    from bracketz.pytree import pytree_dataclass, static
-    from bracketz.session import Checkpoint, Session
-    from bracketz.simulation import Data, simulate
+    from bracketz.models.missing_data import Incomplete
+    from bracketz.numerics.conditionals import Categorical, Gaussian
+    from bracketz.paths import Adapted, Linear, Prefix, Schedule, Sigmoid, Tempered
 
-_HOMES = {
-    "bracketz.answer": ("Certificate", "Combine", "Estimate", "Side"),
-    "bracketz.estimators.ais": ("AIS",),
-    "bracketz.estimators.base": ("Estimator", "estimate"),
-    "bracketz.estimators.bic": ("BIC",),
-    "bracketz.estimators.chib": ("CMS", "Chib"),
-    "bracketz.estimators.harmonic_mean": ("HarmonicMean",),
-    "bracketz.estimators.likelihood_weighting": ("LikelihoodWeighting",),
-    "bracketz.estimators.nested": ("Nested",),
-    "bracketz.estimators.reverse_ais": ("ReverseAIS",),
-    "bracketz.estimators.shme": ("SHME",),
-    "bracketz.estimators.smc": ("SMC",),
-    "bracketz.estimators.variational_bayes": ("SymmetricVariationalBayes", "VariationalBayes"),
-    "bracketz.comparison": ("Comparison", "compare"),
-    "bracketz.errors": ("InputError",),
-    "bracketz.models.base": ("Model",),
-    "bracketz.models.binary_attributes": ("BinaryAttributes",),
-    "bracketz.models.clustering": ("Clustering",),
-    "bracketz.models.held_out": ("HeldOut",),
-    "bracketz.models.incomplete": ("Incomplete",),
-    "bracketz.models.inferred": ("InferredBinaryAttributes", "InferredClustering", "InferredLowRank"),
-    "bracketz.models.low_rank": ("LowRank",),
-    "bracketz.pytree": ("pytree_dataclass", "static"),
-    "bracketz.bidirectional": ("Sandwich", "sandwich"),
-    "bracketz.session": ("Checkpoint", "Session"),
-    "bracketz.simulation": ("Data", "simulate"),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", *_HOME_OF]
+@cache
+def _homes() -> tuple[dict[str, str], tuple[str, ...]]:
+    """(module of each public name, modules all of whose public names are ours), read from the lines
+    above."""
+    homes: dict[str, str] = {}
+    whole: list[str] = []
+    for line in ast.walk(ast.parse(_File(__file__).read_text(encoding="utf-8"))):
+        module = line.module if isinstance(line, ast.ImportFrom) else None
+        if module and module.startswith("bracketz"):
+            for name in line.names:  # type: ignore[attr-defined]
+                if name.name == "*":
+                    whole.append(module)
+                elif name.name[0] != "_":
+                    homes[name.name] = module
+    return homes, tuple(whole)
 
 
 def __getattr__(name: str):
-    if name == "testbed":
-        return importlib.import_module("bracketz.testbed")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'bracketz' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    homes, whole = _homes()
+    if name == "__all__":
+        starred = (
+            n
+            for module in whole
+            for n in vars(importlib.import_module(module))
+            if _public(module, n)
+        )
+        return ["__version__", *homes, *starred]
+    if name in homes:
+        if homes[name] == "bracketz":
+            return importlib.import_module(f"bracketz.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
+    if name[0] != "_":
+        for module in whole:
+            if _public(module, name):
+                return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module 'bracketz' has no attribute '{name}'")
+
+
+def _public(module: str, name: str) -> bool:
+    """Whether a name of a module is a class it lists (not a submodule)."""
+    return name[0] != "_" and isinstance(vars(importlib.import_module(module)).get(name), type)
 
 
 def __dir__():
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

@@ -1,4 +1,5 @@
-"""The harness: rows and their verdicts, tables, JSON, the summary, exit codes; and each benchmark with tiny settings."""
+"""The harness: rows and their verdicts, tables, JSON, the summary, exit codes; and each benchmark
+with tiny settings."""
 
 import json
 import math
@@ -40,7 +41,11 @@ def some_report():
         Row("b", "two", "time", 12345.0, "s"),
     ]
     return Report(
-        "b", rows, [Table("numbers", ["name", "value"], [["a", "1"], ["bcd", "23"]])], ["a note"], {"x": 1}
+        "b",
+        rows,
+        [Table("numbers", ["name", "value"], [["a", "1"], ["bcd", "23"]])],
+        ["a note"],
+        {"x": 1},
     )
 
 
@@ -88,7 +93,10 @@ def test_main_prints_json_and_tells_a_missed_goal_by_its_exit_code(capsys, monke
 
 
 def test_suite_goes_on_after_a_broken_benchmark(tmp_path, monkeypatch, capsys):
-    good = "import json, sys; sys.path.insert(0, {!r}); import report; print(json.dumps(report.Report('good', []).to_json()))"
+    good = (
+        "import json, sys; sys.path.insert(0, {!r}); import report;"
+        " print(json.dumps(report.Report('good', []).to_json()))"
+    )
     (tmp_path / "good.py").write_text(good.format(str(BENCHMARKS)))
     (tmp_path / "bad.py").write_text("raise SystemExit(7)")
     monkeypatch.setattr(suite, "HERE", tmp_path)
@@ -105,11 +113,14 @@ def test_suite_names_existing_files():
 
 
 def test_plain_machines_do():
-    """What the benchmark of a GPU needs is there without Rich, Numba, Typer, pandas or Matplotlib."""
-    blocked = (
-        "import sys; sys.modules.update(dict.fromkeys(['rich', 'numba', 'typer', 'pandas', 'matplotlib']));"
+    """What the benchmark of a GPU needs is there without Rich, Numba, Typer, pandas or
+    Matplotlib."""
+    names = ["rich", "numba", "typer", "pandas", "matplotlib"]
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({names}));"
+        f" sys.path.insert(0, {str(BENCHMARKS)!r});"
+        " import report, programs, device; report.machine()"
     )
-    code = f"{blocked} sys.path.insert(0, {str(BENCHMARKS)!r}); import report, programs, device; report.machine()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

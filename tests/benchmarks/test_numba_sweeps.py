@@ -1,4 +1,5 @@
-"""The hand-written sweeps draw from the same transition laws as the JAX kernels they are timed against."""
+"""The hand-written sweeps draw from the same transition laws as the JAX kernels they are timed
+against."""
 
 import functools
 import sys
@@ -10,7 +11,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
-from bracketz.models.binary_row import patterns
+from bracketz.models.binary_attributes.row import patterns
 from tiny_instances import TINY, power_rows
 
 pytest.importorskip("numba")
@@ -52,7 +53,8 @@ def all_latents(name, model, rows):
 @pytest.mark.parametrize("powers_index", range(1, 4))  # ones, 0.37, and mixed with an exact 0 and 1
 @pytest.mark.parametrize("name", ["clustering", "binary-bits"])
 def test_transition_frequencies_are_those_of_the_scored_kernel(name, powers_index):
-    """Chi-square of 30,000 one-sweep transitions from a fixed state against exp(kernel.log_prob)."""
+    """Chi-square of 30,000 one-sweep transitions from a fixed state against
+    exp(kernel.log_prob)."""
     rows, count = 3, 30_000
     model, shape = TINY[name]
     data = simulate(model, *shape, seed=11)
@@ -78,10 +80,13 @@ def test_transition_frequencies_are_those_of_the_scored_kernel(name, powers_inde
 
 
 def moments(model, draws):
-    """(draws, features): z_ik and neighbouring products for discrete latents; V', V'^2 and V' V'^T."""
+    """(draws, features): z_ik and neighbouring products for discrete latents; V', V'^2 and
+    V' V'^T."""
     flat = draws.reshape(len(draws), -1)
     if isinstance(model, Clustering):
-        flat = (draws[:, :, None] == np.arange(model.components)).reshape(len(draws), -1).astype(float)
+        flat = (
+            (draws[:, :, None] == np.arange(model.components)).reshape(len(draws), -1).astype(float)
+        )
     elif isinstance(model, LowRank):
         gram = draws @ draws.transpose(0, 2, 1)
         return np.concatenate([flat, flat**2, gram.reshape(len(draws), -1)], axis=1)
@@ -102,12 +107,16 @@ def disagreement(a, b):
 def reference(model):
     """(data, powers, moments) of 20,000 JAX sweeps from the exact sample."""
     data, powers = simulate(model, 21, 11, seed=3), power_rows(21)[3]
-    draws = jax_draws(model, data.y, powers, data.exact, jax.random.split(jax.random.key(1), 20_000))
+    draws = jax_draws(
+        model, data.y, powers, data.exact, jax.random.split(jax.random.key(1), 20_000)
+    )
     return data, powers, moments(model, np.asarray(draws))
 
 
 LARGER = pytest.mark.parametrize(
-    "model", [Clustering(), LowRank(), BinaryAttributes(components=5)], ids=lambda model: type(model).__name__
+    "model",
+    [Clustering(), LowRank(), BinaryAttributes(components=5)],
+    ids=lambda model: type(model).__name__,
 )
 
 
@@ -127,7 +136,8 @@ def test_the_comparison_of_moments_notices_a_wrong_sweep(model):
 
 
 def test_parallel_sweeps_move_every_chain_alone():
-    """Five chains on two threads: the same latents as each thread's generator gives its chains one after the other."""
+    """Five chains on two threads: the same latents as each thread's generator gives its chains one
+    after the other."""
     model, count = Clustering(), 3
     data, powers = simulate(model, 21, 11, seed=3), power_rows(21)[3]
     start = np.stack([data.exact[0]] * 5)

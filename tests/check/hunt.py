@@ -2,8 +2,9 @@
 
     python tests/check/hunt.py [--jobs 2] [--json FILE] [--table FILE] [NAME ...]
 
-Each mutant is a patch on a copy of the package, checked in a process of its own at level standard, stopping at the first
-failure, as a user would. ``--table`` writes the Markdown table of docs/mutants.md.
+Each mutant is a patch on a copy of the package, checked in a process of its own at level standard,
+stopping at the first failure, as a user would; what passes there goes through ``bracketz
+selftest``. ``--table`` writes the Markdown table of docs/mutants.md.
 """
 
 import argparse
@@ -24,22 +25,30 @@ from mutants import MUTANTS, Mutant, apply
 PACKAGE = Path(bracketz.__file__).parent
 PROGRAM = """
 import json, sys
-from bracketz import check, models
+from bracketz import check
+from bracketz.models.registry import SHIPPED
 name, options = sys.argv[1], json.loads(sys.argv[2])
-print("REPORT" + json.dumps(check.run(models.find(name)(), **options).to_json()))
+own = name == "selftest"
+report = check.selftest.run(**options) if own else check.run(SHIPPED.find(name)(), **options)
+print("REPORT" + json.dumps(report.to_json()))
 """
 
 
 def hunt(
     mutant: Mutant, only: str | None = None, models: tuple[str, ...] = (), level: str = "standard"
 ) -> dict:
-    """The first failing check on any of the mutant's models: {caught, model, kind, detail, ...}."""
+    """The first failing check on any of the mutant's models, or of bracketz itself: {caught, model,
+    kind, detail, ...}."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "bracketz"
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
         apply(mutant, copy)
-        environment = os.environ | {"PYTHONPATH": folder, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
-        for model in models or mutant.models:
+        environment = os.environ | {
+            "PYTHONPATH": folder,
+            "JAX_ENABLE_X64": "1",
+            "JAX_PLATFORMS": "cpu",
+        }
+        for model in models or (*mutant.models, "selftest"):
             options = json.dumps({"level": level} | ({"only": only} if only else {}))
             done = subprocess.run(
                 [sys.executable, "-c", PROGRAM, model, options],
@@ -50,7 +59,12 @@ def hunt(
             )
             lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT")]
             if not lines:
-                return {"caught": "crash", "kind": "crash", "model": model, "detail": done.stderr[-400:]}
+                return {
+                    "caught": "crash",
+                    "kind": "crash",
+                    "model": model,
+                    "detail": done.stderr[-400:],
+                }
             report = json.loads(lines[0].removeprefix("REPORT"))
             for entry in report["checks"]:
                 if not entry["passed"]:
@@ -76,7 +90,9 @@ def main():
     def one(mutant):
         found[mutant.name] = hunt(mutant)
         where = found[mutant.name]
-        print(f"{mutant.name:45s} {where['caught']} ({where['kind']}, {where['model']})", flush=True)
+        print(
+            f"{mutant.name:45s} {where['caught']} ({where['kind']}, {where['model']})", flush=True
+        )
         if options.json:
             options.json.write_text(json.dumps(found, indent=2))
 
@@ -87,7 +103,8 @@ def main():
     print(f"{len(caught)} of {len(chosen)} caught, {len(exact)} of them by exact checks")
     if options.table:
         rows = [
-            f"| {m.name} | {m.bug} | {found[m.name]['caught'] or '**survives**'} | {found[m.name]['kind'] or ''} |"
+            f"| {m.name} | {m.bug} | {found[m.name]['caught'] or '**survives**'} |"
+            f" {found[m.name]['kind'] or ''} |"
             for m in chosen
         ]
         options.table.write_text(

@@ -1,7 +1,7 @@
 """Realistic silent bugs, each a small patch on the real code.
 
-Every mutant still imports and runs, and gives numbers of a plausible size. ``old`` is text that occurs
-exactly once in its file, so a patch either lands where it was meant to or fails loudly.
+Every mutant still imports and runs, and gives numbers of a plausible size. ``old`` is text that
+occurs exactly once in its file, so a patch either lands where it was meant to or fails loudly.
 """
 
 import dataclasses
@@ -19,12 +19,14 @@ class Mutant:
 
 
 def apply(mutant: Mutant, package: Path) -> None:
-    """Patch a copy of the package (the folder that holds ``kernel.py``) in place."""
+    """Patch a copy of the package (the folder that holds ``registry.py``) in place."""
     target = Path(package) / mutant.file
     text = target.read_text(encoding="utf-8")
     count = text.count(mutant.old)
     if count != 1:
-        raise ValueError(f"mutant {mutant.name}: its text occurs {count} times in {mutant.file}, not once")
+        raise ValueError(
+            f"mutant {mutant.name}: its text occurs {count} times in {mutant.file}, not once"
+        )
     target.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
 
 
@@ -32,7 +34,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-center-variance-as-deviation",
         "The centres are drawn with their variance as the standard deviation.",
-        "models/clustering.py",
+        "models/clustering/model.py",
         "scale = jnp.sqrt(self.center_variance)",
         "scale = self.center_variance",
         ("clustering",),
@@ -40,7 +42,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-precision-missing-power",
         "The precision of a cluster with the point in it adds 1 whatever the point's power and the noise.",
-        "models/cluster_row.py",
+        "models/clustering/row.py",
         "lam_with = lam + c\n",
         "lam_with = lam + 1.0\n",
         ("clustering",),
@@ -48,7 +50,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-point-not-removed-from-product",
         "The product of a cluster's sum with the point still holds the point itself.",
-        "models/clustering.py",
+        "models/clustering/gibbs.py",
         "dots - w * row.square,",
         "dots,",
         ("clustering",),
@@ -56,7 +58,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-precision-never-decremented",
         "A removed point's precision is not taken out of its cluster, so it is counted again at each visit.",
-        "models/clustering.py",
+        "models/clustering/gibbs.py",
         "cache.precision - w,",
         "cache.precision,",
         ("clustering",),
@@ -64,7 +66,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-stale-sum",
         "The cluster a point leaves keeps the point in its sum.",
-        "models/clustering.py",
+        "models/clustering/gibbs.py",
         "(w - cache.removed)[:, None] * row.y",
         "w[:, None] * row.y",
         ("clustering",),
@@ -72,7 +74,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-determinant-of-one-column",
         "The log-determinant term of the conditional counts one column and not all D.",
-        "models/cluster_row.py",
+        "models/clustering/row.py",
         "- 0.5 * columns * log(lam_with",
         "- 0.5 * log(lam_with",
         ("clustering",),
@@ -80,7 +82,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-square-missing-power",
         "In |S + c y|^2 the last term has c once and not squared.",
-        "models/cluster_row.py",
+        "models/clustering/row.py",
         "(2 * dots + c * row_square)",
         "(2 * dots + row_square)",
         ("clustering",),
@@ -88,7 +90,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-dropped-center-prior-constant",
         "The collapsed density leaves out the normaliser of the centres' prior, thought to cancel.",
-        "models/clustering.py",
+        "models/clustering/model.py",
         "jnp.log(self.center_variance * stats.precision)",
         "jnp.log(stats.precision)",
         ("clustering",),
@@ -96,7 +98,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-predictive-without-square",
         "The predictive density's constant was copied from the binary model, where |y|^2 is already in.",
-        "models/clustering.py",
+        "models/clustering/model.py",
         "row_log_constant(row.y, powers[i], self.noise_variance)",
         "row_log_constant(jnp.zeros_like(row.y), powers[i], self.noise_variance)",
         ("clustering",),
@@ -104,7 +106,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-joint-deviation-for-variance",
         "The uncollapsed density is given the centres' standard deviation where it wants the variance.",
-        "models/clustering.py",
+        "models/clustering/model.py",
         "normal_log_density(parameters.centers, 0.0, self.center_variance)",
         "normal_log_density(parameters.centers, 0.0, jnp.sqrt(self.center_variance))",
         ("clustering",),
@@ -112,7 +114,7 @@ _CLUSTERING = (
     Mutant(
         "clustering-variance-as-precision",
         "The statistics add the centres' prior variance where its inverse belongs, in kernel and density alike.",
-        "models/clustering.py",
+        "models/clustering/model.py",
         "1 / self.center_variance + jnp.sum(weights, axis=0)",
         "self.center_variance + jnp.sum(weights, axis=0)",
         ("clustering",),
@@ -123,7 +125,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-simulate-variance-as-deviation",
         "Data are simulated with the noise variance as the standard deviation.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "mean = self.mean(state, parameters)\n        return mean + jnp.sqrt(self.noise_variance)",
         "mean = self.mean(state, parameters)\n        return mean + self.noise_variance",
         ("low-rank",),
@@ -131,7 +133,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-joint-without-left-prior",
         "The uncollapsed density leaves out the prior of U.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "normal_log_density(parameters.left, 0.0, self.left_variance)\n            + normal_log_density(state",
         "normal_log_density(state",
         ("low-rank",),
@@ -139,7 +141,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-right-precision-missing-power",
         "The precision of V given U takes every row at full power.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "left.T @ weighted",
         "left.T @ left / self.model.noise_variance",
         ("low-rank",),
@@ -147,7 +149,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-left-variance-as-deviation",
         "U given V is drawn with the diagonal of the factor applied to the noise twice: the variance as deviation.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "mean + step for mean, step in zip(whitened, noise, strict=True)",
         "mean + step * row[-1] for mean, step, row in zip(whitened, noise, factor, strict=True)",
         ("low-rank",),
@@ -155,7 +157,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-diagonal-precision",
         "The precision of U given V keeps the diagonal of V V^T alone, as if components were orthogonal.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "self.c * self.gram[p, q] + self.precision * (p == q)",
         "(self.c * self.gram[p, q] + self.precision) * (p == q)",
         ("low-rank",),
@@ -163,7 +165,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-projection-missing-power",
         "The data pull U towards them at full power: right at power 1, wrong below, in kernel and density alike.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "shift = self.c * (right @ self.y.T)",
         "shift = right @ self.y.T / self.model.noise_variance",
         ("low-rank",),
@@ -171,7 +173,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-determinant-without-half",
         "The log-determinant in the mass of U given V lacks its factor one half.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "half_log_det = -sum(",
         "half_log_det = -2 * sum(",
         ("low-rank",),
@@ -179,7 +181,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-row-prior-without-two-pi",
         "The prior of a row's latent is not normalised: the 2 pi is missing.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "log_scale = constant - 0.5 * k * jnp.log(2 * jnp.pi * self.left_variance)",
         "log_scale = constant - 0.5 * k * jnp.log(self.left_variance)",
         ("low-rank",),
@@ -187,7 +189,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-row-precision-missing-power",
         "The precision of a row's latent has the likelihood at full power: right at 1, wrong below.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "c * fixed @ fixed.T",
         "fixed @ fixed.T / self.noise_variance",
         ("low-rank",),
@@ -195,7 +197,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-left-mass-inverted",
         "The normaliser of U given V multiplies by the precision where it should divide.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "- half_log_det + 0.5 * fit",
         "+ half_log_det + 0.5 * fit",
         ("low-rank",),
@@ -203,7 +205,7 @@ _LOW_RANK = (
     Mutant(
         "low-rank-noise-reused-between-blocks",
         "V is drawn with the noise that has just drawn U.",
-        "models/low_rank.py",
+        "models/low_rank/gibbs.py",
         "from_noise(noise[:, n:])",
         "from_noise(noise[:, :d])",
         ("low-rank",),
@@ -214,7 +216,7 @@ _BINARY = (
     Mutant(
         "binary-prior-draw-inverted",
         "A prior draw turns a bit on with the probability of off.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "(u < self.attribute_probability)",
         "(u > self.attribute_probability)",
         ("binary-attributes",),
@@ -222,7 +224,7 @@ _BINARY = (
     Mutant(
         "binary-log-probability-for-log-odds",
         "The prior's log-odds are log p, with log(1 - p) forgotten.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "jnp.log(p) - jnp.log1p(-p)",
         "jnp.log(p)",
         ("binary-attributes",),
@@ -230,7 +232,7 @@ _BINARY = (
     Mutant(
         "binary-prior-constant-of-one-row",
         "The prior's constant is added for one row and not for all N.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "z.shape[0] * log_off",
         "log_off",
         ("binary-attributes",),
@@ -238,7 +240,7 @@ _BINARY = (
     Mutant(
         "binary-determinant-of-the-factor",
         "The density takes the log-determinant of the Cholesky factor for that of the matrix.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "log_det = 2 * jnp.sum(",
         "log_det = jnp.sum(",
         ("binary-attributes",),
@@ -246,7 +248,7 @@ _BINARY = (
     Mutant(
         "binary-precision-missing-power",
         "The features' precision takes every row at full power.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "z.T @ weighted",
         "z.T @ z / self.noise_variance",
         ("binary-attributes",),
@@ -254,7 +256,7 @@ _BINARY = (
     Mutant(
         "binary-rank-one-mean-sign",
         "When a row changes, the features' mean moves the wrong way.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/gibbs.py",
         "cache.weighted_sum + weights[:, None]",
         "cache.weighted_sum - weights[:, None]",
         ("binary-attributes",),
@@ -262,7 +264,7 @@ _BINARY = (
     Mutant(
         "binary-rank-one-gram-factor",
         "The quadratic term of the Gram matrix's rank-one update is counted twice.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "0.5 * (r_y - times(bits, mean_r)) * s",
         "(r_y - times(bits, mean_r)) * s",
         ("binary-attributes",),
@@ -270,7 +272,7 @@ _BINARY = (
     Mutant(
         "binary-stale-covariance",
         "The rank-one update leaves the features' covariance as it was.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "covariance - s[:, None] * g,",
         "covariance,",
         ("binary-attributes",),
@@ -278,7 +280,7 @@ _BINARY = (
     Mutant(
         "binary-predictive-square-twice",
         "The predictive density counts |y|^2 twice: in the row weight and in the constant.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "row_log_constant(jnp.zeros_like(row.y), powers[i], self.noise_variance)",
         "row_log_constant(row.y, powers[i], self.noise_variance)",
         ("binary-attributes",),
@@ -286,7 +288,7 @@ _BINARY = (
     Mutant(
         "binary-predictive-point-not-removed",
         "The predictive density of a row is taken given the row itself.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "gibbs.remove(gibbs.cache(state.attributes), row, state.attributes[i])",
         "gibbs.remove(gibbs.cache(state.attributes), row._replace(c=0.0), state.attributes[i])",
         ("binary-attributes",),
@@ -294,7 +296,7 @@ _BINARY = (
     Mutant(
         "binary-row-never-removed",
         "A row is not taken out of the features' posterior before its update, and enters once more after it.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/gibbs.py",
         "row.square, latent, -row.c",
         "row.square, latent, 0.0",
         ("binary-attributes",),
@@ -302,7 +304,7 @@ _BINARY = (
     Mutant(
         "binary-one-uniform-a-row",
         "One uniform a row is drawn and used for all its bits.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/gibbs.py",
         "jax.random.uniform(key, (n, 2 if self.whole_row else k))",
         "jnp.broadcast_to(jax.random.uniform(key, (n, 1)), (n, 2 if self.whole_row else k))",
         ("binary-attributes",),
@@ -310,7 +312,7 @@ _BINARY = (
     Mutant(
         "binary-last-bit-never-updated",
         "The visit to the last bit of a row does not store what it drew.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "bits[k] = new",
         "bits[k] = new if k + 1 < k_bits else old",
         ("binary-attributes",),
@@ -318,7 +320,7 @@ _BINARY = (
     Mutant(
         "binary-stale-product-between-bits",
         "After a flip the product of the Gram matrix with the bits is not brought up to date.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "cov_z, gram_z = cov_z + change * w.covariance[k], gram_z + change * w.gram[k]",
         "cov_z = cov_z + change * w.covariance[k]",
         ("binary-attributes",),
@@ -326,7 +328,7 @@ _BINARY = (
     Mutant(
         "binary-bits-not-reversed",
         "The reversed scan visits the rows from last to first, but the bits of a row still in order.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "range(k_bits)[:: -1 if self.backward else 1]",
         "range(k_bits)",
         ("binary-attributes",),
@@ -334,7 +336,7 @@ _BINARY = (
     Mutant(
         "binary-distance-not-inflated",
         "The weight of a whole row divides the distance by the noise alone, not by noise and features' variance.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "0.5 * self.c * distance / inflation",
         "0.5 * self.c * distance",
         ("binary-attributes",),
@@ -342,7 +344,7 @@ _BINARY = (
     Mutant(
         "binary-mixed-term-once",
         "In the table of all rows the mixed term of the quadratic form is counted once and not twice.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "mixed = 2 * first",
         "mixed = first",
         ("binary-attributes",),
@@ -350,7 +352,7 @@ _BINARY = (
     Mutant(
         "binary-uniform-reused-within-row",
         "Both halves of a row are drawn with the same uniform.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "inverse_cdf(weights[i], u[1])",
         "inverse_cdf(weights[i], u[0])",
         ("binary-attributes",),
@@ -361,7 +363,7 @@ _SHARED_BY_MODELS = (
     Mutant(
         "row-constant-without-two",
         "The normaliser of the noise has log(pi s) where log(2 pi s) belongs.",
-        "models/base.py",
+        "numerics/gaussian.py",
         "2 * jnp.pi * noise_variance",
         "jnp.pi * noise_variance",
         ("clustering", "low-rank", "binary-attributes"),
@@ -369,7 +371,7 @@ _SHARED_BY_MODELS = (
     Mutant(
         "row-constant-not-tempered",
         "The normaliser of the noise is not raised to the power: right at power 1 alone.",
-        "models/base.py",
+        "numerics/gaussian.py",
         "-0.5 * power * (scale + jnp.sum(row * row) / noise_variance)",
         "-0.5 * (scale + power * jnp.sum(row * row) / noise_variance)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -377,7 +379,7 @@ _SHARED_BY_MODELS = (
     Mutant(
         "normal-density-normalised-by-variance",
         "The normal density is divided by the variance where the standard deviation belongs.",
-        "models/base.py",
+        "numerics/gaussian.py",
         "-0.5 * jnp.log(2 * jnp.pi * variance)",
         "-0.5 * jnp.log(2 * jnp.pi) - jnp.log(variance)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -385,7 +387,7 @@ _SHARED_BY_MODELS = (
     Mutant(
         "simulate-reuses-key",
         "Simulating data draws the parameters and the noise from the same key.",
-        "models/base.py",
+        "core/capabilities.py",
         "self.sample_parameters(key_parameters, state, shape)",
         "self.sample_parameters(key_data, state, shape)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -393,7 +395,7 @@ _SHARED_BY_MODELS = (
     Mutant(
         "exact-sample-reuses-key",
         "The simulation behind the exact sample draws state and parameters from the same key.",
-        "simulation.py",
+        "data/simulate.py",
         "model.sample_parameters(key_parameters, exact, shape)",
         "model.sample_parameters(key_state, exact, shape)",
         ("low-rank",),
@@ -404,7 +406,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-clustering-no-variance-in-distance",
         "The expected distance to a centre is the distance to its mean.",
-        "models/variational.py",
+        "models/clustering/variational.py",
         "return square + self.y.shape[1] * q.variances",
         "return square",
         ("clustering",),
@@ -412,7 +414,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-low-rank-covariance-of-one-column",
         "The second moment of V adds the covariance of one column and not of all D.",
-        "models/variational.py",
+        "models/low_rank/variational.py",
         "q.right @ q.right.T + d * q.right_covariance",
         "q.right @ q.right.T + q.right_covariance",
         ("low-rank",),
@@ -420,7 +422,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-binary-bits-without-variance",
         "The features' update squares the mean bits, as if they had no variance.",
-        "models/variational.py",
+        "models/binary_attributes/variational.py",
         "zz = p.T @ p + jnp.diag(jnp.sum(p * (1 - p), axis=0))",
         "zz = p.T @ p",
         ("binary-attributes",),
@@ -428,7 +430,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-binary-bit-among-its-others",
         "A bit's update counts the bit itself among the others.",
-        "models/variational.py",
+        "models/binary_attributes/variational.py",
         "others = p @ gram[:, k] - p[:, k] * gram[k, k]",
         "others = p @ gram[:, k]",
         ("binary-attributes",),
@@ -436,7 +438,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-divergence-without-dimension",
         "The Gaussian divergence in the bound leaves out its constant k.",
-        "models/variational.py",
+        "models/mean_field.py",
         "count * (k + log_det - k * jnp.log(variance))",
         "count * (log_det - k * jnp.log(variance))",
         ("low-rank", "binary-attributes"),
@@ -444,7 +446,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-binary-prior-constant-of-one-row",
         "The bound adds the bits' prior constant for one row and not for all N.",
-        "models/variational.py",
+        "models/binary_attributes/variational.py",
         "+ n * log_off",
         "+ log_off",
         ("binary-attributes",),
@@ -452,7 +454,7 @@ _VARIATIONAL = (
     Mutant(
         "vb-relabelings-off-by-one",
         "The symmetry correction takes log (K - 1)! for log K!.",
-        "models/variational.py",
+        "models/mean_field.py",
         "lgamma(self.model.components + 1)",
         "lgamma(self.model.components)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -463,7 +465,7 @@ _MAXIMUM_LIKELIHOOD = (
     Mutant(
         "bic-low-rank-counts-rotations",
         "Rotations of V, which change nothing, are counted as free parameters.",
-        "models/maximum_likelihood.py",
+        "models/low_rank/maximum_likelihood.py",
         "k * self.y.shape[1] - k * (k - 1) // 2",
         "k * self.y.shape[1]",
         ("low-rank",),
@@ -471,7 +473,7 @@ _MAXIMUM_LIKELIHOOD = (
     Mutant(
         "bic-binary-without-prior",
         "EM sums over the attribute rows without their prior probabilities.",
-        "models/maximum_likelihood.py",
+        "models/binary_attributes/maximum_likelihood.py",
         "log_off + bits @ log_odds + constant[:, None]",
         "constant[:, None]",
         ("binary-attributes",),
@@ -479,7 +481,7 @@ _MAXIMUM_LIKELIHOOD = (
     Mutant(
         "bic-low-rank-smallest-eigenvalues",
         "The fit pairs the top eigenvectors with the smallest eigenvalues.",
-        "models/maximum_likelihood.py",
+        "models/low_rank/maximum_likelihood.py",
         "values[::-1][:top]",
         "values[:top]",
         ("low-rank",),
@@ -487,7 +489,7 @@ _MAXIMUM_LIKELIHOOD = (
     Mutant(
         "bic-clustering-mean-over-all-rows",
         "The M-step divides a cluster's sum by the number of rows and not by the cluster's share.",
-        "models/maximum_likelihood.py",
+        "models/clustering/maximum_likelihood.py",
         "(r.T @ self.y) / jnp.maximum(total, 1e-12)[:, None]",
         "(r.T @ self.y) / self.y.shape[0]",
         ("clustering",),
@@ -506,7 +508,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-likelihood-with-prior",
         "The likelihood that nested sampling climbs still holds the prior.",
-        "models/constrained.py",
+        "models/collapsed.py",
         "return joint - prior",
         "return joint",
         ("clustering", "binary-attributes"),
@@ -514,7 +516,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-clustering-level-not-updated",
         "After a point moves the running likelihood is still that of before.",
-        "models/constrained.py",
+        "models/clustering/constrained_prior.py",
         "return new, levels[new]",
         "return new, level",
         ("clustering",),
@@ -522,7 +524,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-clustering-draws-from-posterior",
         "Among the allowed clusters the draw is by posterior and not by prior weight.",
-        "models/constrained.py",
+        "models/clustering/constrained_prior.py",
         "jnp.where(allowed, self.model.mixture, 0.0)",
         "jnp.where(allowed, jnp.exp(prior + gains - jnp.max(gains)), 0.0)",
         ("clustering",),
@@ -530,7 +532,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-binary-first-bit-unchecked",
         "The first bit of a row is not held against the cutoff.",
-        "models/constrained.py",
+        "models/binary_attributes/constrained_prior.py",
         "r0 + wishes[k] * dr) > cutoff - offset",
         "r0 + wishes[k] * dr) > (cutoff - offset if k else -jnp.inf)",
         ("binary-attributes",),
@@ -538,7 +540,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-low-rank-distance-missing-square",
         "The running distance is updated without the square of the change.",
-        "models/constrained.py",
+        "models/low_rank/constrained_prior.py",
         "total + 2 * change * b + change**2 * a",
         "total + 2 * change * b",
         ("low-rank",),
@@ -546,7 +548,7 @@ _CONSTRAINED = (
     Mutant(
         "constrained-low-rank-interval-not-scaled",
         "The room left under the cutoff is not divided by the quadratic's leading coefficient.",
-        "models/constrained.py",
+        "models/low_rank/constrained_prior.py",
         "jnp.maximum(limit - total, 0.0) / a",
         "jnp.maximum(limit - total, 0.0)",
         ("low-rank",),
@@ -554,7 +556,7 @@ _CONSTRAINED = (
     Mutant(
         "truncated-normal-not-mirrored-back",
         "An interval mirrored to the left half gives a draw that is not mirrored back.",
-        "conditional.py",
+        "numerics/conditionals.py",
         "jnp.where(flip, -x, x)",
         "x",
         ("low-rank",),
@@ -562,7 +564,7 @@ _CONSTRAINED = (
     Mutant(
         "truncated-normal-tail",
         "The guard against a cdf of zero is the machine epsilon, which cuts the tail at 8 standard deviations.",
-        "conditional.py",
+        "numerics/conditionals.py",
         ".dtype).tiny",
         ".dtype).eps",
         ("low-rank",),
@@ -621,7 +623,7 @@ _CHIB = (
     Mutant(
         "low-rank-chain-scores-the-other-order",
         "The transition density on (U, V) conditions each factor on the value the other order would use.",
-        "models/scored.py",
+        "models/low_rank/transition_density.py",
         "if self.backward else (new_state.left",
         "if not self.backward else (new_state.left",
         ("low-rank",),
@@ -629,7 +631,7 @@ _CHIB = (
     Mutant(
         "low-rank-chain-thought-reversible",
         "The chain on (U, V) says it is its own reversal, as the one on V is.",
-        "models/scored.py",
+        "models/low_rank/transition_density.py",
         "return dataclasses.replace(self, backward=not self.backward)",
         "return self",
         ("low-rank",),
@@ -640,7 +642,7 @@ _KERNELS = (
     Mutant(
         "scan-not-reversed",
         "The reversal of a scan visits the points in the same order as the scan.",
-        "kernel.py",
+        "kernels/gibbs.py",
         "reverse=self.backward",
         "reverse=False",
         ("clustering", "binary-attributes"),
@@ -648,7 +650,7 @@ _KERNELS = (
     Mutant(
         "scan-puts-the-old-value-back",
         "After its update a point goes back into the cache with the value it had before.",
-        "kernel.py",
+        "kernels/gibbs.py",
         "self.insert(cache, row, new)",
         "self.insert(cache, row, latent)",
         ("clustering", "binary-attributes"),
@@ -656,7 +658,7 @@ _KERNELS = (
     Mutant(
         "scan-scores-unnormalised",
         "The transition density adds up conditionals that were never normalised.",
-        "kernel.py",
+        "kernels/gibbs.py",
         "(value, log_prob(conditional, value))",
         "(value, conditional.log_density(value))",
         ("clustering",),
@@ -664,7 +666,7 @@ _KERNELS = (
     Mutant(
         "repeat-reuses-key",
         "Repeated sweeps all use the same key.",
-        "kernel.py",
+        "kernels/compose.py",
         "self.kernel.step(jax.random.fold_in(key, s), state)",
         "self.kernel.step(key, state)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -672,7 +674,7 @@ _KERNELS = (
     Mutant(
         "repeat-not-reversed",
         "The reversal of a repeated kernel repeats the kernel and not its reversal.",
-        "kernel.py",
+        "kernels/compose.py",
         "Repeat(self.kernel.reversed(), self.times)",
         "Repeat(self.kernel, self.times)",
         ("clustering", "binary-attributes"),
@@ -680,7 +682,7 @@ _KERNELS = (
     Mutant(
         "inverse-cdf-off-by-one",
         "The inverse cdf leaves the first category out of its count, so every index is one too low.",
-        "conditional.py",
+        "numerics/conditionals.py",
         "jnp.sum(cumulative <= u * cumulative[-1])",
         "jnp.sum(cumulative[1:] <= u * cumulative[-1])",
         ("clustering", "binary-attributes"),
@@ -688,7 +690,7 @@ _KERNELS = (
     Mutant(
         "gaussian-draw-without-transpose",
         "A Gaussian draw solves with the Cholesky factor twice and never with its transpose.",
-        "conditional.py",
+        "numerics/conditionals.py",
         "self._whitened_shift() + noise, transposed=True",
         "self._whitened_shift() + noise",
         ("low-rank",),
@@ -696,7 +698,7 @@ _KERNELS = (
     Mutant(
         "gaussian-mass-half-determinant",
         "The mass of a Gaussian takes half the log-determinant of the factor, as if it were the matrix's.",
-        "conditional.py",
+        "numerics/conditionals.py",
         "- columns * log_det",
         "- 0.5 * columns * log_det",
         ("low-rank",),
@@ -704,7 +706,7 @@ _KERNELS = (
     Mutant(
         "gaussian-density-factor-not-transposed",
         "The quadratic form of a Gaussian is |L x|^2 and not |L^T x|^2.",
-        "conditional.py",
+        "numerics/conditionals.py",
         "(self.cholesky.T @ value) ** 2",
         "(self.cholesky @ value) ** 2",
         ("low-rank",),
@@ -712,7 +714,7 @@ _KERNELS = (
     Mutant(
         "box-muller-missing-two",
         "The radius of the normal pair is sqrt(-log u), without the 2.",
-        "noise.py",
+        "numerics/noise.py",
         "jnp.sqrt(-2 * log(1 - u[0]))",
         "jnp.sqrt(-log(1 - u[0]))",
         ("low-rank",),
@@ -720,7 +722,7 @@ _KERNELS = (
     Mutant(
         "box-muller-one-uniform",
         "Radius and angle of the normal pair come from the same uniform.",
-        "noise.py",
+        "numerics/noise.py",
         "_sin_cos(math.pi * (u[1] - 0.5))",
         "_sin_cos(math.pi * (u[0] - 0.5))",
         ("low-rank",),
@@ -731,7 +733,7 @@ _ENGINE = (
     Mutant(
         "schedule-starts-above-zero",
         "The sigmoid schedule is scaled to end at 1 but not shifted to start at 0.",
-        "path.py",
+        "paths/schedules.py",
         "(sigmoid(t + 1) - sigmoid(1.0)) / (sigmoid(total) - sigmoid(1.0))",
         "sigmoid(t + 1) / sigmoid(total)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -739,15 +741,15 @@ _ENGINE = (
     Mutant(
         "schedule-stops-short-of-one",
         "The linear schedule divides by the number of distributions and not of edges, so it never reaches 1.",
-        "path.py",
-        "return t / last",
-        "return t / (last + 1)",
+        "paths/schedules.py",
+        "/ jnp.asarray(last, dtype=float)",
+        "/ (jnp.asarray(last, dtype=float) + 1)",
         ("clustering", "low-rank", "binary-attributes"),
     ),
     Mutant(
         "prefix-off-by-one",
         "Row t of the prefix path has t + 1 points in it.",
-        "path.py",
+        "paths/prefix.py",
         "(rank < t)",
         "(rank <= t)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -755,7 +757,7 @@ _ENGINE = (
     Mutant(
         "extend-draws-from-prior",
         "An entering point is weighted by its predictive density but its latent is drawn from the prior.",
-        "path.py",
+        "paths/prefix.py",
         "after.sample(key)), after.log_normalizer",
         "before.sample(key)), after.log_normalizer",
         ("clustering", "binary-attributes"),
@@ -763,7 +765,7 @@ _ENGINE = (
     Mutant(
         "retract-weighs-a-prior-draw",
         "Under the prior proposal a leaving point is weighted at a latent drawn from its prior.",
-        "path.py",
+        "paths/prefix.py",
         "latent = after.sample(key)",
         "latent = before.sample(key)",
         ("clustering", "binary-attributes"),
@@ -771,32 +773,34 @@ _ENGINE = (
     Mutant(
         "weight-after-move",
         "The forward run moves first and takes the weight of the moved state.",
-        "anneal.py",
+        "engine/anneal.py",
         """\
         # Weight before moving: the states still follow f_{t-1}.
-        states, increments = jax.vmap(cross)(jax.random.split(key_cross, self.particles), carry.states)
+        states, increments = jax.vmap(cross)(
+            jax.random.split(key_cross, self.particles), carry.states
+        )
         carry = Particles(states, carry.log_weights + increments)
         if self.particles > 1:
             carry = self.resampling(key_resample, carry)
-        kernel = Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)
-        moved = jax.vmap(kernel.step)(jax.random.split(key_move, self.particles), carry.states)
-        return Particles(moved, carry.log_weights)
+        keys = jax.random.split(key_move, self.particles)
+        moved, report = _move(self.kernel_at(t), keys, carry.states)
+        return Particles(moved, carry.log_weights), report
 """,
         """\
-        kernel = Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)
-        moved = jax.vmap(kernel.step)(jax.random.split(key_move, self.particles), carry.states)
+        keys = jax.random.split(key_move, self.particles)
+        moved, report = _move(self.kernel_at(t), keys, carry.states)
         states, increments = jax.vmap(cross)(jax.random.split(key_cross, self.particles), moved)
         carry = Particles(states, carry.log_weights + increments)
         if self.particles > 1:
             carry = self.resampling(key_resample, carry)
-        return carry
+        return carry, report
 """,
         ("clustering", "low-rank", "binary-attributes"),
     ),
     Mutant(
         "resampling-keeps-weights",
         "Resampled particles keep the weights of the places they landed in.",
-        "anneal.py",
+        "engine/anneal.py",
         "jnp.full(p, logmeanexp(log_weights)),",
         "log_weights,",
         ("clustering", "low-rank", "binary-attributes"),
@@ -804,7 +808,7 @@ _ENGINE = (
     Mutant(
         "reverse-weight-sign",
         "The reverse run adds the increments it should subtract.",
-        "anneal.py",
+        "engine/anneal.py",
         "carry.log_weights - increments",
         "carry.log_weights + increments",
         ("clustering", "low-rank", "binary-attributes"),
@@ -812,15 +816,15 @@ _ENGINE = (
     Mutant(
         "particles-share-their-moves",
         "All particles of a run move with the same key, so copies never part again.",
-        "anneal.py",
-        "jax.vmap(kernel.step)(jax.random.split(key_move, self.particles), carry.states)",
-        "jax.vmap(lambda state: kernel.step(key_move, state))(carry.states)",
+        "engine/anneal.py",
+        "return jax.vmap(kernel.step)(keys, states), {}",
+        "return jax.vmap(lambda state: kernel.step(keys[0], state))(states), {}",
         ("clustering", "low-rank", "binary-attributes"),
     ),
     Mutant(
         "mean-weight-is-a-sum",
         "The mean of the weights is their sum.",
-        "weights.py",
+        "core/weights.py",
         "jax.nn.logsumexp(log_weights, axis=axis) - jnp.log(log_weights.shape[axis])",
         "jax.nn.logsumexp(log_weights, axis=axis)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -828,7 +832,7 @@ _ENGINE = (
     Mutant(
         "resampling-weights-not-normalised",
         "Resampling takes quantiles of weights that do not sum to 1.",
-        "weights.py",
+        "core/weights.py",
         "quantiles * cumulative[-1]",
         "quantiles",
         ("clustering", "low-rank", "binary-attributes"),
@@ -836,7 +840,7 @@ _ENGINE = (
     Mutant(
         "bennett-sign",
         "The acceptance ratio's equation has the probability of forward where that of reverse belongs.",
-        "weights.py",
+        "core/weights.py",
         "_sigmoid(pooled - log_z - offset).sum()",
         "_sigmoid(log_z - pooled + offset).sum()",
         ("clustering", "low-rank", "binary-attributes"),
@@ -844,7 +848,7 @@ _ENGINE = (
     Mutant(
         "arithmetic-and-harmonic-swapped",
         "Trials are combined by the harmonic mean where the arithmetic belongs, and the other way round.",
-        "answer.py",
+        "core/results.py",
         "1.0 if self is Combine.ARITHMETIC else -1.0",
         "1.0 if self is Combine.HARMONIC else -1.0",
         ("clustering", "low-rank", "binary-attributes"),
@@ -852,7 +856,7 @@ _ENGINE = (
     Mutant(
         "certificate-one-sided",
         "Each side of the certificate may fail with the whole probability and not with half.",
-        "answer.py",
+        "core/results.py",
         "math.log(2 / ((1 - confidence) * spent))",
         "math.log(1 / ((1 - confidence) * spent))",
         ("clustering", "low-rank", "binary-attributes"),
@@ -860,7 +864,7 @@ _ENGINE = (
     Mutant(
         "certificate-margin-inwards",
         "The lower end of the certificate is moved up by the margin.",
-        "answer.py",
+        "core/results.py",
         "lower - margin, upper + margin",
         "lower + margin, upper + margin",
         ("clustering", "low-rank", "binary-attributes"),
@@ -868,7 +872,7 @@ _ENGINE = (
     Mutant(
         "chains-share-a-key",
         "All chains of a run use the same key.",
-        "loop.py",
+        "engine/run.py",
         "jax.random.fold_in(key, chain)",
         "key",
         ("clustering", "low-rank", "binary-attributes"),
@@ -876,7 +880,7 @@ _ENGINE = (
     Mutant(
         "steps-share-a-key",
         "All steps of a chain use the same key.",
-        "loop.py",
+        "engine/run.py",
         "program.step(jax.random.fold_in(key, index + 1), chain, index)",
         "program.step(key, chain, index)",
         ("clustering", "low-rank", "binary-attributes"),
@@ -904,7 +908,7 @@ _OFF_DEFAULT = (
     Mutant(
         "clustering-mixture-not-logged",
         "The conditional adds the mixture's probabilities and not their logs.",
-        "models/clustering.py",
+        "models/clustering/gibbs.py",
         "log_prior = jnp.log(self.model.mixture)",
         "log_prior = self.model.mixture",
         ("clustering",),
@@ -912,7 +916,7 @@ _OFF_DEFAULT = (
     Mutant(
         "low-rank-right-variance-as-deviation",
         "V is drawn from its prior with the variance as the standard deviation.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "scale = jnp.sqrt(self.right_variance)",
         "scale = self.right_variance",
         ("low-rank",),
@@ -920,7 +924,7 @@ _OFF_DEFAULT = (
     Mutant(
         "binary-variance-as-precision",
         "The features' prior variance stands where its inverse belongs, in kernel and density alike.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "jnp.eye(self.components) / self.feature_variance",
         "jnp.eye(self.components) * self.feature_variance",
         ("binary-attributes",),
@@ -928,7 +932,7 @@ _OFF_DEFAULT = (
     Mutant(
         "binary-odds-of-the-first-bit",
         "Every bit is updated with the prior odds of the first.",
-        "models/binary_row.py",
+        "models/binary_attributes/row.py",
         "bit_logit(w.log_odds[k]",
         "bit_logit(w.log_odds[0]",
         ("binary-attributes",),
@@ -939,7 +943,7 @@ _INFERRED = (
     Mutant(
         "inferred-noise-count-without-powers",
         "The noise variance's posterior counts every entry once, whatever its row's power.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "(jnp.sum(self.weights), squares)",
         "(1.0 * self.y.size, squares)",
         ("inferred-clustering",),
@@ -947,7 +951,7 @@ _INFERRED = (
     Mutant(
         "inferred-residuals-without-powers",
         "The noise variance's posterior adds squared residuals at full power.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "jnp.sum(self.weights * (self.y",
         "jnp.sum((self.y",
         ("inferred-low-rank",),
@@ -955,7 +959,7 @@ _INFERRED = (
     Mutant(
         "inverse-gamma-squares-not-halved",
         "The inverse gamma's scale gains the sum of squares and not half of it.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "self.scale + squares / 2",
         "self.scale + squares",
         ("inferred-binary-attributes",),
@@ -963,7 +967,7 @@ _INFERRED = (
     Mutant(
         "inverse-gamma-count-not-halved",
         "The inverse gamma's shape gains the count and not half of it.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "self.shape + count / 2",
         "self.shape + count",
         ("inferred-clustering",),
@@ -971,7 +975,7 @@ _INFERRED = (
     Mutant(
         "inverse-gamma-power-without-one",
         "The inverse gamma's density has v^-a where v^-(a+1) belongs.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "- (a + 1) * jnp.log(value)",
         "- a * jnp.log(value)",
         ("inferred-low-rank",),
@@ -979,7 +983,7 @@ _INFERRED = (
     Mutant(
         "inverse-gamma-draws-a-precision",
         "A draw of the variance is the gamma over its scale, that is, the precision.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "return self.scale / noise",
         "return noise / self.scale",
         ("inferred-clustering",),
@@ -987,7 +991,7 @@ _INFERRED = (
     Mutant(
         "dirichlet-forgets-its-prior",
         "The mixture's posterior starts from a flat prior, whatever the concentration.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "return Dirichlet(self.concentration + counts)",
         "return Dirichlet(1.0 + counts)",
         ("inferred-clustering",),
@@ -995,7 +999,7 @@ _INFERRED = (
     Mutant(
         "dirichlet-constant-dropped",
         "The Dirichlet's density leaves out the gamma function of the total.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         " + gammaln(jnp.sum(a, axis=-1))",
         "",
         ("inferred-clustering",),
@@ -1003,7 +1007,7 @@ _INFERRED = (
     Mutant(
         "beta-on-and-off-swapped",
         "An attribute's posterior adds the bits that are off to the count of on.",
-        "conjugate.py",
+        "numerics/conjugate.py",
         "Beta(self.on + on, self.off + off)",
         "Beta(self.on + off, self.off + on)",
         ("inferred-binary-attributes",),
@@ -1011,7 +1015,7 @@ _INFERRED = (
     Mutant(
         "inferred-off-count-of-components",
         "Bits that are off are counted out of the K components and not of the N rows.",
-        "models/binary_attributes.py",
+        "models/binary_attributes/model.py",
         "(on, state.attributes.shape[0] - on)",
         "(on, state.attributes.shape[1] - on)",
         ("inferred-binary-attributes",),
@@ -1019,7 +1023,7 @@ _INFERRED = (
     Mutant(
         "inferred-left-count-of-right",
         "The left variance's posterior counts the entries of the right factor.",
-        "models/low_rank.py",
+        "models/low_rank/model.py",
         "(parameters.left.size, jnp.sum(parameters.left**2))",
         "(state.right.size, jnp.sum(parameters.left**2))",
         ("inferred-low-rank",),
@@ -1027,7 +1031,7 @@ _INFERRED = (
     Mutant(
         "inferred-parameters-at-full-power",
         "What is integrated out is instantiated from the posterior at power 1.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "parameter_conditional(state.latent, self.y, self.powers)",
         "parameter_conditional(state.latent, self.y, jnp.ones_like(self.powers))",
         ("inferred-clustering",),
@@ -1035,7 +1039,7 @@ _INFERRED = (
     Mutant(
         "inferred-density-without-hyperprior",
         "The collapsed density leaves out the prior of the hyperparameters.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed",
         "return self.at(state.hyper).log_annealed",
         ("inferred-binary-attributes",),
@@ -1043,7 +1047,7 @@ _INFERRED = (
     Mutant(
         "inferred-sweep-never-reversed",
         "The reversed kernel sweeps the latents in the forward order.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "return kernel.reversed() if self.backward else kernel",
         "return kernel",
         ("inferred-clustering",),
@@ -1051,7 +1055,7 @@ _INFERRED = (
     Mutant(
         "composition-reversed-in-forward-order",
         "The reversal of two kernels reverses each but not their order.",
-        "kernel.py",
+        "kernels/compose.py",
         "for kernel in self.kernels[::-1]))",
         "for kernel in self.kernels))",
         ("inferred-clustering",),
@@ -1059,7 +1063,7 @@ _INFERRED = (
     Mutant(
         "inferred-hyperparameters-of-the-last-draw",
         "The latents are simulated from the prior's typical hyperparameters, not from those drawn.",
-        "models/inferred.py",
+        "models/hierarchical.py",
         "return InferredState(self.at(hyper).sample_prior(key_latent, shape), hyper)",
         "return InferredState(self.fixed_model(self.components).sample_prior(key_latent, shape), hyper)",
         ("inferred-clustering",),

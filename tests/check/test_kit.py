@@ -1,4 +1,5 @@
-"""The kit from outside: right models pass, wrong ones fail with a sentence, refusals, pytest parameters, pictures."""
+"""The kit from outside: right models pass, wrong ones fail with a sentence, refusals, pytest
+parameters, pictures."""
 
 import json
 import subprocess
@@ -12,8 +13,8 @@ import pytest
 
 import bracketz as bz
 from bracketz import check
-from bracketz.kernel import Compose
-from bracketz.models.base import Collapsed
+from bracketz.core.capabilities import Collapsed
+from bracketz.kernels.compose import Compose
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
@@ -41,7 +42,9 @@ def test_shipped_models_pass(model):
     """Deterministic for the seed; for a new seed the false-positive rate is 1 % a model."""
     report = check.run(model, level="quick", seed=1, keep_going=True)
     assert report.passed, str(report)
-    assert {"conditionals.ratios", "densities.collapsed", "geweke.joint"} <= {r.name for r in report.results}
+    assert {"conditionals.ratios", "densities.collapsed", "geweke.joint"} <= {
+        r.name for r in report.results
+    }
 
 
 @pytest.mark.slow
@@ -78,7 +81,9 @@ class Waiting(Collapsed, bz.Model):
 
     def log_annealed(self, state, y, powers):
         count = jnp.sum(powers)
-        integral = jax.scipy.special.gammaln(2 + count) - (2 + count) * jnp.log(1 + powers @ y[:, 0])
+        integral = jax.scipy.special.gammaln(2 + count) - (2 + count) * jnp.log(
+            1 + powers @ y[:, 0]
+        )
         return integral - count * self.forgotten
 
     def kernel(self, y, powers):
@@ -108,7 +113,7 @@ def test_a_check_s_verdict_does_not_depend_on_which_others_run():
 
 def test_the_family_wise_rate_is_shared_out():
     statistical = [c for c in check.planned() if c.kind is check.Kind.STATISTICAL]
-    result = check.run(bz.Clustering(), level="quick", only="engine.ancestors").results[0]
+    result = check.run(bz.Clustering(), level="quick", only="engine.entering").results[0]
     assert result.threshold == pytest.approx(check.FAMILY_WISE_RATE / len(statistical))
 
 
@@ -128,18 +133,32 @@ def test_refusals(options, sentence):
 
 def bracketz(*words, folder):
     return subprocess.run(
-        [sys.executable, "-m", "bracketz", *words], capture_output=True, text=True, cwd=folder, check=False
+        [sys.executable, "-m", "bracketz", *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
     )
 
 
 def test_the_command(tmp_path):
-    done = bracketz("check", "clustering", "--only", "densities.collapsed", "--json", folder=tmp_path)
+    done = bracketz(
+        "check", "clustering", "--only", "densities.collapsed", "--json", folder=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["passed"] is True and answer["false_alarm_rate"] == 0.01
     assert {"name", "passed", "statistic", "threshold", "detail"} <= set(answer["checks"][0])
     done = bracketz(
-        "check", "clustering", "--report", "r", "--level", "quick", "--only", "geweke.joint", folder=tmp_path
+        "check",
+        "clustering",
+        "--report",
+        "r",
+        "--level",
+        "quick",
+        "--only",
+        "geweke.joint",
+        folder=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "r" / "geweke.joint.png").stat().st_size > 10_000

@@ -17,7 +17,8 @@ SMALL = ("--rows", "8", "--columns", "3", "--components", "2")
 def bracketz(monkeypatch, capsys, tmp_path):
     """Run a command in an empty folder: (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
-    # main() sets up its own process; here that process is the test run's, so put everything back afterwards.
+    # main() sets up its own process; here that process is the test run's, so put everything back
+    # afterwards.
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
 
@@ -54,15 +55,30 @@ def test_simulate_keeps_the_exact_sample(bracketz, model, tmp_path):
         for name, shape in NAMES[model].items():
             assert file[name].shape == shape
         meta = json.loads(str(file["meta"]))
-    assert meta["model"] == model and meta["seed"] == 3 and meta["hyperparameters"]["noise_variance"] == 0.5
-    code, out, _ = bracketz("sandwich", model, "--data", "s.npz", "--chains", 4, "--gap", 3, "--json")
+    assert (
+        meta["model"] == model
+        and meta["seed"] == 3
+        and meta["hyperparameters"]["noise_variance"] == 0.5
+    )
+    code, out, _ = bracketz(
+        "sandwich", model, "--data", "s.npz", "--chains", 4, "--gap", 3, "--json"
+    )
     assert code == 0 and json.loads(out)["converged"]
 
 
 ESTIMATE_KEYS = {
-    "model", "estimator", "side", "log_ml", "log_ml_trials", "standard_error", "trials", "knobs", "seed",
-    "seconds", "version",
-}  # fmt: skip
+    "model",
+    "estimator",
+    "side",
+    "log_ml",
+    "log_ml_trials",
+    "standard_error",
+    "trials",
+    "knobs",
+    "seed",
+    "seconds",
+    "version",
+}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +94,18 @@ ESTIMATE_KEYS = {
 )
 def test_estimate_json(bracketz, sim, name, knob, side):
     code, out, err = bracketz(
-        "estimate", "clustering", name, "--data", "sim.npz", "--trials", 4, knob, 7, "--seed", 2, "--json"
+        "estimate",
+        "clustering",
+        name,
+        "--data",
+        "sim.npz",
+        "--trials",
+        4,
+        knob,
+        7,
+        "--seed",
+        2,
+        "--json",
     )
     answer = json.loads(out)
     assert code == 0 and err == "" and set(answer) >= ESTIMATE_KEYS
@@ -88,9 +115,21 @@ def test_estimate_json(bracketz, sim, name, knob, side):
 
 
 SANDWICH_KEYS = {
-    "model", "lower", "upper", "gap", "log_ml", "standard_error", "certificate", "jeffreys_bound",
-    "distributions", "chains", "seed", "converged", "seconds", "version",
-}  # fmt: skip
+    "model",
+    "lower",
+    "upper",
+    "gap",
+    "log_ml",
+    "standard_error",
+    "certificate",
+    "jeffreys_bound",
+    "distributions",
+    "chains",
+    "seed",
+    "converged",
+    "seconds",
+    "version",
+}
 
 
 def test_sandwich_json_and_exit_codes(bracketz):
@@ -102,7 +141,8 @@ def test_sandwich_json_and_exit_codes(bracketz):
     np.testing.assert_allclose(answer["certificate"]["high"], answer["upper"] + margin)
     assert answer["certificate"]["confidence"] == 0.9
     np.testing.assert_allclose(answer["gap"], answer["upper"] - answer["lower"])
-    # Out of time: an honest answer, not converged, exit code 1. (With seed 1 the bounds of the first rung do not cross.)
+    # Out of time: an honest answer, not converged, exit code 1. (With seed 1 the bounds of the
+    # first rung do not cross.)
     words = ("--chains", 5, "--gap", 1e-9, "--max-seconds", 0.001, "--seed", 1, "--json")
     code, out, _ = bracketz("sandwich", "low-rank", *SMALL, *words)
     assert code == 1 and json.loads(out)["converged"] is False
@@ -148,12 +188,23 @@ def test_observed_data_as_csv_and_npy(bracketz, tmp_path):
     answers = []
     for file in ("y.npy", "y.csv"):
         code, out, _ = bracketz(
-            "estimate", "clustering", "ais", "--data", file, "--components", 2, "--distributions", 9, "--json"
+            "estimate",
+            "clustering",
+            "ais",
+            "--data",
+            file,
+            "--components",
+            2,
+            "--distributions",
+            9,
+            "--json",
         )
         assert code == 0
         answers.append(json.loads(out)["log_ml"])
     assert answers[0] == answers[1]
-    code, out, _ = bracketz("estimate", "clustering", "hme", "--data", "y.npy", "--components", 2, "--json")
+    code, out, _ = bracketz(
+        "estimate", "clustering", "hme", "--data", "y.npy", "--components", 2, "--json"
+    )
     assert code == 0 and json.loads(out)["side"] == "none"
 
 
@@ -164,15 +215,26 @@ def test_lists(bracketz):
     code, out, _ = bracketz("estimators", "--json")
     listed = {e["name"]: e for e in json.loads(out)["estimators"]}
     assert listed["ais"]["side"] == "lower" and listed["reverse-ais"]["side"] == "upper"
-    for words in (("models",), ("estimators",), (), ("--help",), ("sandwich", "--help"), ("--version",)):
+    for words in (
+        ("models",),
+        ("estimators",),
+        (),
+        ("--help",),
+        ("sandwich", "--help"),
+        ("--version",),
+    ):
         code, out, _ = bracketz(*words)
         assert code == 0 and out
 
 
 def test_readable_output(bracketz, sim):
-    code, out, _ = bracketz("estimate", "clustering", "ais", "--data", "sim.npz", "--distributions", 9)
+    code, out, _ = bracketz(
+        "estimate", "clustering", "ais", "--data", "sim.npz", "--distributions", 9
+    )
     assert code == 0 and "stochastic lower bound" in out
-    code, out, _ = bracketz("sandwich", "clustering", "--data", "sim.npz", "--gap", 5, "--plot", "p.png")
+    code, out, _ = bracketz(
+        "sandwich", "clustering", "--data", "sim.npz", "--gap", 5, "--plot", "p.png"
+    )
     assert code == 0 and "certificate" in out
 
 
@@ -194,7 +256,10 @@ BAD = [
     (("estimate", "clustering", "ais", "--data", "sim.npz", "stray"), "unexpected 'stray'"),
     (("estimate", "clustering", "ais", "--data", "sim.npz", "--trials", 0), "at least 1, got 0"),
     (("estimate", "clustering", "lw", "--data", "sim.npz", "--proposals", 0), "at least 1, got 0"),
-    (("estimate", "clustering", "smc", "--data", "sim.npz", "--particles", -1), "at least 1, got -1"),
+    (
+        ("estimate", "clustering", "smc", "--data", "sim.npz", "--particles", -1),
+        "at least 1, got -1",
+    ),
     (
         ("estimate", "clustering", "smc", "--data", "sim.npz", "--resampling", "sytematic"),
         "did you mean 'systematic'",
@@ -229,7 +294,10 @@ BAD = [
     (("estimate", "clustering", "ais", "--data", "other.npz"), "lacks y or meta"),
     (("estimate", "clustering", "ais", "--data", "data.txt"), "must end in .npz"),
     (("estimate", "low-rank", "ais", "--data", "sim.npz"), "was simulated from clustering"),
-    (("sandwich", "clustering", "--data", "narrow.npz"), "'centers' in narrow.npz has shape (2, 2)"),
+    (
+        ("sandwich", "clustering", "--data", "narrow.npz"),
+        "'centers' in narrow.npz has shape (2, 2)",
+    ),
     (
         ("sandwich", "clustering", "--data", "sim.npz", "--set", "noise_variance=9"),
         "was simulated with noise_variance",
@@ -242,27 +310,49 @@ BAD = [
     (("simulate", "clustering", "--out", "new.csv"), "must end in .npz"),
     (("simulate", "clustering", "--out", "no/folder.npz"), "does not exist"),
     (("simulate", "clustering", "--out", "sim.npz"), "add --force"),
-    (("simulate", "clustering", "--set", "noise_variance=0", "--out", "new.npz"), "positive number, got 0"),
+    (
+        ("simulate", "clustering", "--set", "noise_variance=0", "--out", "new.npz"),
+        "positive number, got 0",
+    ),
     (
         ("simulate", "clustering", "--set", "noise_variance=nan", "--out", "new.npz"),
         "positive number, got nan",
     ),
-    (("simulate", "clustering", "--set", "noise_variance=1,2", "--out", "new.npz"), "must be one number"),
+    (
+        ("simulate", "clustering", "--set", "noise_variance=1,2", "--out", "new.npz"),
+        "must be one number",
+    ),
     (
         ("simulate", "clustering", "--set", "nois_variance=1", "--out", "new.npz"),
         "did you mean 'noise_variance'",
     ),
     (("simulate", "clustering", "--set", "noise_variance", "--out", "new.npz"), "takes NAME=VALUE"),
     (("simulate", "clustering", "--set", "noise_variance=x", "--out", "new.npz"), "got 'x'"),
-    (("simulate", "clustering", *SMALL, "--set", "mixture=0.5,0.6", "--out", "new.npz"), "sum to 1"),
-    (("simulate", "clustering", *SMALL, "--set", "mixture=1.0,0.0", "--out", "new.npz"), "inside (0, 1)"),
-    (("simulate", "clustering", *SMALL, "--set", "mixture=0.2,0.3,0.5", "--out", "new.npz"), "got 3"),
+    (
+        ("simulate", "clustering", *SMALL, "--set", "mixture=0.5,0.6", "--out", "new.npz"),
+        "sum to 1",
+    ),
+    (
+        ("simulate", "clustering", *SMALL, "--set", "mixture=1.0,0.0", "--out", "new.npz"),
+        "inside (0, 1)",
+    ),
+    (
+        ("simulate", "clustering", *SMALL, "--set", "mixture=0.2,0.3,0.5", "--out", "new.npz"),
+        "got 3",
+    ),
     (
         ("simulate", "binary-attributes", "--set", "attribute_probability=1.5", "--out", "new.npz"),
         "inside (0, 1)",
     ),
     (
-        ("simulate", "binary-attributes", "--set", "attribute_probability=0.5,0.5", "--out", "new.npz"),
+        (
+            "simulate",
+            "binary-attributes",
+            "--set",
+            "attribute_probability=0.5,0.5",
+            "--out",
+            "new.npz",
+        ),
         "got 2",
     ),
     (
@@ -282,13 +372,22 @@ BAD = [
         ),
         "use row_update=bits",
     ),
-    (("estimate", "clustering", "nested", "--data", "sim.npz", "--particles", 1), "at least 2, got 1"),
-    (("estimate", "clustering", "nested", "--data", "sim.npz", "--transitions", 0), "at least 1, got 0"),
+    (
+        ("estimate", "clustering", "nested", "--data", "sim.npz", "--particles", 1),
+        "at least 2, got 1",
+    ),
+    (
+        ("estimate", "clustering", "nested", "--data", "sim.npz", "--transitions", 0),
+        "at least 1, got 0",
+    ),
     (("estimate", "clustering", "vb", "--data", "sim.npz", "--restarts", 0), "at least 1, got 0"),
     (("estimate", "clustering", "vb", "--data", "y.csv", "--start", "hint"), "use --start random"),
     (("estimate", "clustering", "cms", "--data", "sim.npz", "--samples", 0), "at least 1, got 0"),
     (("estimate", "clustering", "cms", "--data", "y.csv", "--point", "exact"), "use --point chain"),
-    (("estimate", "clustering", "bic", "--data", "sim.npz", "--restarts", -3), "at least 1, got -3"),
+    (
+        ("estimate", "clustering", "bic", "--data", "sim.npz", "--restarts", -3),
+        "at least 1, got -3",
+    ),
     (
         ("estimate", "binary-attributes", "bic", "--data", "y.csv", "--components", 20),
         "at most 14 components, got 20",
@@ -297,13 +396,22 @@ BAD = [
     (("sandwich", "clustering", "--chains", 1), "at least 2"),
     (("sandwich", "clustering", "--path", "temperd"), "did you mean 'tempered'"),
     (("sandwich", "clustering", "--schedule", "linar"), "did you mean 'linear'"),
-    (("sandwich", "clustering", "--schedule", "adapted", "--pilot", 1), "at least 2 distributions, got 1"),
-    (("sandwich", "clustering", "--schedule", "adapted", "--path", "prefix"), "take --path tempered"),
+    (
+        ("sandwich", "clustering", "--schedule", "adapted", "--pilot", 1),
+        "at least 2 distributions, got 1",
+    ),
+    (
+        ("sandwich", "clustering", "--schedule", "adapted", "--path", "prefix"),
+        "take --path tempered",
+    ),
     (("sandwich", "clustering", "--confidence", 1), "inside (0, 1), got 1"),
     (("sandwich", "clustering", "--max-seconds", -5), "positive, got -5"),
     (("sandwich", "clustering", "--resume"), "--resume needs --checkpoint"),
     (("sandwich", "clustering", "--checkpoint", "sim.npz"), "add --resume"),
-    (("sandwich", "clustering", "--checkpoint", "sim.npz", "--resume"), "not a bracketz checkpoint"),
+    (
+        ("sandwich", "clustering", "--checkpoint", "sim.npz", "--resume"),
+        "not a bracketz checkpoint",
+    ),
     (("sandwich", "clustering", "--plot", "sim.npz"), "add --force"),
     (("sandwich", "clustering", "--rows", "ten"), "ten"),
     (("sandwhich", "clustering"), "sandwhich"),
@@ -351,7 +459,18 @@ def table(bracketz, tmp_path):
     (tmp_path / "y.csv").write_text("a,b\n" + "\n".join(f"{u},{v}" for u, v in y))
 
 
-QUICKLY = ("--data", "y.csv", "--models", "clustering", "--chains", 4, "--first", 8, "--max-effort", 16)
+QUICKLY = (
+    "--data",
+    "y.csv",
+    "--models",
+    "clustering",
+    "--chains",
+    4,
+    "--first",
+    8,
+    "--max-effort",
+    16,
+)
 
 
 def test_compare_prints_bounds_and_a_verdict(bracketz, table):
@@ -362,9 +481,14 @@ def test_compare_prints_bounds_and_a_verdict(bracketz, table):
     answer = json.loads(out)
     assert [c["components"] for c in answer["candidates"]] in ([1, 2], [2, 1])
     first = answer["candidates"][0]
-    assert {"lower", "standard_error", "distributions", "probability", "evidence_against", "settled"} <= set(
-        first
-    )
+    assert {
+        "lower",
+        "standard_error",
+        "distributions",
+        "probability",
+        "evidence_against",
+        "settled",
+    } <= set(first)
     assert first["side"] == "lower" and answer["decided"] is None and answer["log_jacobian"] != 0
     assert os.path.getsize("c.png") > 1000
     code, out, _ = bracketz("compare", *QUICKLY, "--components", "1,2")
@@ -386,7 +510,9 @@ def test_compare_with_missing_entries(bracketz, table, tmp_path):
     (tmp_path / "y.csv").write_text("\n".join(lines))
     code, _, err = bracketz("compare", *QUICKLY, "--components", "2")
     assert code == 2 and "row 2 of y.csv holds ''" in err and "--missing ignore" in err
-    code, out, _ = bracketz("compare", *QUICKLY, "--components", "2", "--missing", "ignore", "--json")
+    code, out, _ = bracketz(
+        "compare", *QUICKLY, "--components", "2", "--missing", "ignore", "--json"
+    )
     assert code == 0 and json.loads(out)["missing"] == 1
 
 
@@ -413,15 +539,15 @@ def test_compare_refuses_in_one_sentence(bracketz, table, words, sentence):
 def test_the_commands_have_the_defaults_of_the_library():
     """They stand twice, because the command line must not import JAX to print its help."""
     import bracketz
-    from bracketz.cli import app, compare
-    from bracketz.comparison import compare as library_compare
+    from bracketz.cli.app import compare, sandwich
+    from bracketz.inference.compare import compare as library_compare
 
     def defaults(function):
         return {name: p.default for name, p in inspect.signature(function).parameters.items()}
 
-    pairs = ((app.sandwich, bracketz.sandwich), (compare.compare, library_compare))
+    pairs = ((sandwich, bracketz.sandwich), (compare, library_compare))
     for command, function in pairs:
         here, there = defaults(command), defaults(function)
-        shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate"}
+        shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate", "path"}
         assert len(shared) >= 5
         assert {name: here[name] for name in shared} == {name: there[name] for name in shared}

@@ -1,4 +1,5 @@
-"""Step 1 of the paper's appendix, exact: conditionals against the joint, caches against rebuilds."""
+"""Step 1 of the paper's appendix, exact: conditionals against the joint, caches against
+rebuilds."""
 
 import jax
 import jax.numpy as jnp
@@ -7,11 +8,12 @@ import pytest
 from scipy.special import logsumexp
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
-from bracketz.conditional import Categorical, Gaussian, log_prob
-from bracketz.linear import cholesky, solve_lower
-from bracketz.models import low_rank
-from bracketz.models.binary_row import BitByBit, WholeRow, pattern_table, patterns
-from bracketz.models.low_rank import Left
+from bracketz.core.conditional import log_prob
+from bracketz.models.binary_attributes.row import BitByBit, WholeRow, pattern_table, patterns
+from bracketz.models.low_rank import gibbs as low_rank
+from bracketz.models.low_rank.state import Left
+from bracketz.numerics.cholesky import cholesky, solve_lower
+from bracketz.numerics.conditionals import Categorical, Gaussian
 from tiny_instances import TINY, power_rows
 
 KEYS = [jax.random.key(s) for s in range(3)]
@@ -33,12 +35,15 @@ def test_point_conditional_matches_joint(name, row):
 
     @jax.jit
     def densities(state, i):
-        """log f with each value of row i's latent, the same without the row, what is scored, and its mass."""
+        """log f with each value of row i's latent, the same without the row, what is scored, and
+        its mass."""
         conditional = model.point_conditional(state, y, powers, i)
         values = latents_of(model, name)
         states = [model.replace_latent(state, i, v) for v in values]
         without = jnp.asarray(powers).at[i].set(0.0)
-        joint, bare = (jnp.stack([model.log_annealed(s, y, b) for s in states]) for b in (powers, without))
+        joint, bare = (
+            jnp.stack([model.log_annealed(s, y, b) for s in states]) for b in (powers, without)
+        )
         scored = jnp.stack([conditional.log_density(v) for v in values])
         return joint, bare, scored, conditional.log_normalizer
 
@@ -47,7 +52,8 @@ def test_point_conditional_matches_joint(name, row):
         for i in range(shape[0]):
             joint, bare, scored, mass = map(np.asarray, densities(state, i))
             np.testing.assert_allclose(scored - scored[0], joint - joint[0], atol=1e-10)
-            # The mass is the predictive density: marginal over the latent with the point, less without it.
+            # The mass is the predictive density: marginal over the latent with the point, less
+            # without it.
             np.testing.assert_allclose(mass, logsumexp(joint) - logsumexp(bare), atol=1e-10)
 
 
@@ -78,7 +84,8 @@ def test_low_rank_conditionals_match_joint(row):
         joint(right, left) - joint(other_right, left),
         atol=1e-10,
     )
-    # The point conditional's mass is the density ratio with and without the point (U integrated out).
+    # The point conditional's mass is the density ratio with and without the point (U integrated
+    # out).
     for i in range(shape[0]):
         without = jnp.asarray(powers).at[i].set(0.0)
         ratio = annealed(right, y, powers) - annealed(right, y, without)
@@ -86,7 +93,8 @@ def test_low_rank_conditionals_match_joint(row):
 
 
 def test_low_rank_left_draws_have_the_scored_law():
-    """the left conditional is affine in the noise: its mean and covariance are those of the scored Gaussian."""
+    """the left conditional is affine in the noise: its mean and covariance are those of the scored
+    Gaussian."""
     model, shape = LowRank(components=3), (4, 5)
     y = simulate(model, *shape, seed=3).y
     powers = power_rows(4)[3]
@@ -106,7 +114,8 @@ def test_low_rank_left_draws_have_the_scored_law():
 
 
 def test_rows_factored_one_by_one_and_in_the_eigenbasis_are_one_law(monkeypatch):
-    """Few components factor every row by itself, many share an eigendecomposition: same mean, covariance and mass."""
+    """Few components factor every row by itself, many share an eigendecomposition: same mean,
+    covariance and mass."""
     model, shape = LowRank(components=4), (6, 5)
     y = simulate(model, *shape, seed=3).y
     rows = model.kernel(y, power_rows(6)[3]).left_conditional(
@@ -148,7 +157,9 @@ def test_written_out_factors_and_solves_are_lapack_s(k):
     factor = cholesky(a)
     np.testing.assert_allclose(factor, np.linalg.cholesky(a), atol=1e-12)
     for right in (b, b[:, 0]):
-        np.testing.assert_allclose(solve_lower(factor, right), np.linalg.solve(factor, right), atol=1e-10)
+        np.testing.assert_allclose(
+            solve_lower(factor, right), np.linalg.solve(factor, right), atol=1e-10
+        )
         np.testing.assert_allclose(
             solve_lower(factor, right, True), np.linalg.solve(factor.T, right), atol=1e-10
         )
@@ -166,16 +177,17 @@ def test_row_weight_tables_agree(row):
     every = jnp.asarray(patterns(5))
     table = np.asarray(pattern_table(conditional.row)).ravel()
     np.testing.assert_allclose(table, jax.jit(jax.vmap(conditional.row.of))(every), atol=1e-9)
-    joint = jax.jit(jax.vmap(lambda v: model.log_annealed(model.replace_latent(state, 1, v), y, powers)))(
-        every
-    )
+    joint = jax.jit(
+        jax.vmap(lambda v: model.log_annealed(model.replace_latent(state, 1, v), y, powers))
+    )(every)
     joint = np.asarray(joint)
     np.testing.assert_allclose(table - table[0], joint - joint[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_each_bit_conditional_matches_joint(backward):
-    """Bit k's log-odds inside the scan = joint odds with the already visited bits at their new values."""
+    """Bit k's log-odds inside the scan = joint odds with the already visited bits at their new
+    values."""
     model, shape = BinaryAttributes(components=4), (5, 3)
     y = simulate(model, *shape, seed=2).y
     for powers in power_rows(5):
@@ -221,7 +233,8 @@ def test_caches_agree_with_rebuild_after_a_long_walk(model):
 
 
 def test_collapsed_density_integrates_the_joint():
-    """log_annealed = log of the integral of exp(log_joint) over centres, U or A: constants included."""
+    """log_annealed = log of the integral of exp(log_joint) over centres, U or A: constants
+    included."""
     grid = np.linspace(-12, 12, 481)
     two = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
     step = grid[1] - grid[0]
@@ -235,8 +248,8 @@ def test_collapsed_density_integrates_the_joint():
         state = model.sample_prior(jax.random.key(3), shape)
         kind = type(model.sample_parameters(jax.random.key(0), None, shape))
         values = jax.lax.map(
-            lambda v, kind=kind, state=state, y=y, model=model, variables=variables: model.log_joint(
-                state, kind(v.reshape(variables)), y, powers
+            lambda v, kind=kind, state=state, y=y, model=model, variables=variables: (
+                model.log_joint(state, kind(v.reshape(variables)), y, powers)
             ),
             jnp.asarray(two),
             batch_size=4096,
@@ -246,7 +259,8 @@ def test_collapsed_density_integrates_the_joint():
 
 
 def test_conditionals_sample_what_they_score():
-    """Frequencies of 40,000 draws against the scored probabilities; false-positive rate below 1e-6."""
+    """Frequencies of 40,000 draws against the scored probabilities; false-positive rate
+    below 1e-6."""
     u = jax.random.uniform(jax.random.key(0), (40_000,))
     categorical = Categorical(jnp.log(jnp.array([0.1, 0.0, 0.6, 0.3])) + 5.0)
     counts = np.bincount(jax.vmap(categorical.from_noise)(u), minlength=4)
@@ -264,7 +278,9 @@ def test_conditionals_sample_what_they_score():
         index = np.asarray(draws @ jnp.array([4.0, 2.0, 1.0])).astype(int)
         expected = np.exp([float(log_prob(conditional, jnp.asarray(bits))) for bits in patterns(3)])
         np.testing.assert_allclose(expected.sum(), 1.0, atol=1e-10)
-        np.testing.assert_allclose(np.bincount(index, minlength=8) / 40_000, expected, atol=5 * 0.5 / 200)
+        np.testing.assert_allclose(
+            np.bincount(index, minlength=8) / 40_000, expected, atol=5 * 0.5 / 200
+        )
 
     gaussian = Gaussian(jnp.array([[1.3, 0.0], [0.4, 0.7]]), jnp.array([0.5, -1.0]), 2.0)
     precision = gaussian.cholesky @ gaussian.cholesky.T
@@ -272,5 +288,9 @@ def test_conditionals_sample_what_they_score():
     axes = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
     density = -0.5 * np.sum((axes @ precision) * axes, axis=1) + axes @ np.array([0.5, -1.0]) + 2.0
     np.testing.assert_allclose(gaussian.log_density(jnp.asarray(axes[7])), density[7])
-    total = np.log(np.sum(np.exp(density - density.max()))) + density.max() + 2 * np.log(grid[1] - grid[0])
+    total = (
+        np.log(np.sum(np.exp(density - density.max())))
+        + density.max()
+        + 2 * np.log(grid[1] - grid[0])
+    )
     np.testing.assert_allclose(gaussian.log_normalizer, total, atol=1e-8)

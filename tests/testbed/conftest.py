@@ -3,9 +3,9 @@
 import pytest
 from small_experiment import SMALL
 
-from bracketz.testbed.runner import run
-from bracketz.testbed.spec import parse
-from bracketz.testbed.store import Store
+from bracketz.testbed.run.runner import run_experiment
+from bracketz.testbed.spec.experiment import parse
+from bracketz.testbed.store.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -13,14 +13,15 @@ def small_store(tmp_path_factory):
     """The small experiment, run without disturbance."""
     path = tmp_path_factory.mktemp("small") / "results.db"
     with Store.open(path, create=True) as store:
-        outcome = run(parse(SMALL), store)
+        outcome = run_experiment(parse(SMALL), store)
     assert outcome.complete and outcome.ran == outcome.total
     return path
 
 
 @pytest.fixture
 def without_figures(monkeypatch):
-    """For tests of the page and the tables alone: drawing takes most of the time of writing them."""
-    from bracketz.testbed import figures
+    """For tests of the page and the tables alone: drawing takes most of the time of writing
+    them."""
+    from bracketz.plots import curves as figures
 
     monkeypatch.setattr(figures, "draw", lambda *_: [])

@@ -1,6 +1,7 @@
-"""A small experiment with everything in it: two models, three data sets, both directions, details."""
+"""A small experiment with everything in it: two models, three data sets, both
+directions, details."""
 
-from bracketz.testbed.store import Store
+from bracketz.testbed.store.store import Store
 
 SMALL = """
 name = "small"
@@ -54,10 +55,13 @@ CROSSED = (
 [cross]
 distributions = 20
 trials = 3
-fits = [
-    { model = "inferred-clustering", hyperparameters = { components = 2 } },
-    { model = "inferred-low-rank", label = "inferred rank", hyperparameters = { components = 1, noise_shape = 2.0 } },
-]
+[[cross.fits]]
+model = "inferred-clustering"
+hyperparameters = { components = 2 }
+[[cross.fits]]
+model = "inferred-low-rank"
+label = "inferred rank"
+hyperparameters = { components = 1, noise_shape = 2.0 }
 """
 )
 

@@ -1,4 +1,5 @@
-"""A real Dask scheduler and real worker processes on loopback: the same bits, also when a worker is killed."""
+"""A real Dask scheduler and real worker processes on loopback: the same bits, also when a worker is
+killed."""
 
 import json
 import os
@@ -10,10 +11,10 @@ import time
 import pytest
 from small_experiment import CROSSED, SMALL, values
 
-from bracketz.testbed.cluster import cluster, on
-from bracketz.testbed.runner import Nobody, run
-from bracketz.testbed.spec import parse
-from bracketz.testbed.store import Store
+from bracketz.testbed.run.cluster import cluster, on
+from bracketz.testbed.run.runner import Nobody, run_experiment
+from bracketz.testbed.spec.experiment import parse
+from bracketz.testbed.store.store import Store
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask is an optional extra: pip install 'bracketz[dask]'"
@@ -36,7 +37,17 @@ def dask(tmp_path):
             "--scheduler-file",
             str(file),
         ],
-        *[["dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", str(file)]]
+        *[
+            [
+                "dask_worker",
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--no-dashboard",
+                "--scheduler-file",
+                str(file),
+            ]
+        ]
         * 2,
     ]
     processes = []
@@ -44,7 +55,9 @@ def dask(tmp_path):
         for module, *options in words:
             command = [sys.executable, "-m", f"distributed.cli.{module}", *options]
             processes.append(
-                subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                subprocess.Popen(
+                    command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
             )
             while not file.exists():
                 assert processes[0].poll() is None
@@ -78,7 +91,7 @@ def test_with_a_worker_killed_the_values_are_the_same_bits(dask, small_store, tm
     with distributed.Client(address) as client, Store.open(path, create=True) as store:
         client.wait_for_workers(2, timeout=60)
         killer = Killer(client)
-        outcome = run(parse(SMALL), store, on(client), killer)
+        outcome = run_experiment(parse(SMALL), store, on(client), killer)
         assert outcome.complete and outcome.failed == 0
         assert killer.killed in [worker.pid for worker in workers]
         assert len(client.nthreads()) == 1
@@ -88,7 +101,7 @@ def test_with_a_worker_killed_the_values_are_the_same_bits(dask, small_store, tm
 def test_workers_started_here_and_the_command_line(tmp_path):
     (tmp_path / "spec.toml").write_text(CROSSED)
     with Store.open(tmp_path / "here.db", create=True) as store:
-        assert run(parse(CROSSED), store).complete
+        assert run_experiment(parse(CROSSED), store).complete
     command = [
         sys.executable,
         "-m",
@@ -100,7 +113,9 @@ def test_workers_started_here_and_the_command_line(tmp_path):
         "r.db",
         "--json",
     ]
-    done = subprocess.run([*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "--workers", "2"], cwd=tmp_path, capture_output=True, text=True
+    )
     answer = json.loads(done.stdout)
     assert done.returncode == 0 and answer["done"] == answer["tasks"] == answer["ran"]
     assert values(tmp_path / "r.db") == values(tmp_path / "here.db")

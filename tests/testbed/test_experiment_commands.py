@@ -1,4 +1,5 @@
-"""The testbed's commands keep the contract: --json, exit codes, one sentence for bad input, files left alone."""
+"""The testbed's commands keep the contract: --json, exit codes, one sentence for bad input, files
+left alone."""
 
 import json
 import os
@@ -13,7 +14,8 @@ from bracketz.cli import main
 
 @pytest.fixture
 def bracketz(monkeypatch, capsys, tmp_path, small_store):
-    """Run a command in a folder with spec.toml and a finished results.db: (exit code, stdout, stderr)."""
+    """Run a command in a folder with spec.toml and a finished results.db: (exit code, stdout,
+    stderr)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
@@ -37,7 +39,9 @@ def test_run_and_status(bracketz):
     assert answer["done"] == answer["tasks"] and len(answer["truth"]) == 3
     code, out, err = bracketz("experiment", "status", "--store", "results.db", "--json")
     answer = json.loads(out)
-    assert code == 0 and err == "" and answer["done"] == answer["tasks"] and answer["failures"] == []
+    assert (
+        code == 0 and err == "" and answer["done"] == answer["tasks"] and answer["failures"] == []
+    )
     code, out, _ = bracketz("experiment", "status", "--store", "results.db")
     assert code == 0 and "clustering" in out and "accepted" in out
 
@@ -51,32 +55,42 @@ def test_a_truth_that_is_not_accepted_is_exit_code_1(bracketz, tmp_path):
 
 
 def test_another_seed_is_another_experiment(bracketz):
-    code, out, _ = bracketz("experiment", "run", "spec.toml", "--store", "results.db", "--seed", 4, "--json")
+    code, out, _ = bracketz(
+        "experiment", "run", "spec.toml", "--store", "results.db", "--seed", 4, "--json"
+    )
     assert code in (0, 1) and json.loads(out)["ran"] == json.loads(out)["tasks"]
 
 
 def test_export_keeps_every_bit(bracketz, tmp_path):
-    from bracketz.testbed import load
+    from bracketz.testbed import read_frames
 
-    code, out, _ = bracketz("experiment", "export", "--store", "results.db", "--out", "tables", "--json")
+    code, out, _ = bracketz(
+        "experiment", "export", "--store", "results.db", "--out", "tables", "--json"
+    )
     assert code == 0 and len(json.loads(out)["files"]) == 10
-    trials = load(tmp_path / "results.db").trials
+    trials = read_frames(tmp_path / "results.db").trials
     for read, kind in ((pd.read_csv, "csv"), (pd.read_parquet, "parquet")):
-        assert read(tmp_path / "tables" / f"trials.{kind}").log_ml.tolist() == trials.log_ml.tolist()
+        assert (
+            read(tmp_path / "tables" / f"trials.{kind}").log_ml.tolist() == trials.log_ml.tolist()
+        )
     code, _, err = bracketz("experiment", "export", "--store", "results.db", "--out", "tables")
     assert code == 2 and "add --force" in err
-    code, _, err = bracketz("experiment", "export", "--store", "results.db", "--out", "t", "--format", "xls")
+    code, _, err = bracketz(
+        "experiment", "export", "--store", "results.db", "--out", "t", "--format", "xls"
+    )
     assert code == 2 and "unknown format 'xls'" in err
 
 
 def test_report_writes_the_page(bracketz, tmp_path):
-    code, out, err = bracketz("experiment", "report", "--store", "results.db", "--out", "report", "--json")
+    code, out, err = bracketz(
+        "experiment", "report", "--store", "results.db", "--out", "report", "--json"
+    )
     assert code == 0 and err == "" and (tmp_path / "report" / "report.html").exists()
     assert all(os.path.exists(file) for file in json.loads(out)["files"])
 
 
 def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
-    from bracketz.testbed import papers
+    from bracketz import papers
 
     (tmp_path / "spec.toml").write_text(SMALL.replace("seed = 3", 'seed = 3\npaper = "grosse2015"'))
     monkeypatch.setattr(papers, "spec_file", lambda paper, preset: tmp_path / "spec.toml")
@@ -92,16 +106,32 @@ def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
     "words, says",
     [
         (("experiment", "run", "none.toml", "--store", "r.db"), "cannot read the spec none.toml"),
-        (("experiment", "run", "spec.toml", "--store", "spec.toml"), "spec.toml is not a bracketz store"),
+        (
+            ("experiment", "run", "spec.toml", "--store", "spec.toml"),
+            "spec.toml is not a bracketz store",
+        ),
         (("experiment", "run", "spec.toml", "--store", "no/r.db"), "the folder no does not exist"),
         (("experiment", "run", "spec.toml", "--store", "r.db", "--workers", "0"), "got '0'"),
         (
-            ("experiment", "run", "spec.toml", "--store", "r.db", "--workers", "1", "--scheduler", "x"),
+            (
+                "experiment",
+                "run",
+                "spec.toml",
+                "--store",
+                "r.db",
+                "--workers",
+                "1",
+                "--scheduler",
+                "x",
+            ),
             "give one of them",
         ),
         (("experiment", "run", "spec.toml", "--store", "r.db", "--seed", "-1"), "got '-1'"),
         (("experiment", "status", "--store", "none.db"), "cannot open the store none.db"),
-        (("experiment", "status", "--store", "results.db", "--experiment", "smal"), "did you mean 'small'?"),
+        (
+            ("experiment", "status", "--store", "results.db", "--experiment", "smal"),
+            "did you mean 'small'?",
+        ),
         (
             ("experiment", "report", "--store", "results.db", "--out", "spec.toml"),
             "cannot make the folder spec.toml",
@@ -113,7 +143,13 @@ def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
 def test_bad_input_is_one_sentence(bracketz, tmp_path, words, says):
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     code, out, err = bracketz(*words)
-    assert code == 2 and out == "" and says in err and err.count("\n") == 1 and err.startswith("error: ")
+    assert (
+        code == 2
+        and out == ""
+        and says in err
+        and err.count("\n") == 1
+        and err.startswith("error: ")
+    )
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 

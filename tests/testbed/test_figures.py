@@ -1,13 +1,16 @@
-"""Figures: names that do not overlap, looks that differ without colour, and no error where there is no truth."""
+"""Figures: names that do not overlap, looks that differ without colour, and no error where there is
+no truth."""
 
 import itertools
 import random
 
 import numpy as np
 
-from bracketz.testbed import figures, load, measures
-from bracketz.testbed.labels import spread
-from bracketz.testbed.style import SPECIAL, STYLES, order, style
+from bracketz.plots import curves as figures
+from bracketz.plots.labels import spread
+from bracketz.plots.style import SPECIAL, STYLES, order, style
+from bracketz.testbed import read_frames
+from bracketz.testbed.analysis import measures
 
 
 def test_names_are_moved_apart_and_no_further_than_needed():
@@ -17,21 +20,34 @@ def test_names_are_moved_apart_and_no_further_than_needed():
         wanted = [rng.gauss(0.5, rng.choice([0.01, 0.3])) for _ in range(n)]
         placed = spread(wanted, 0.05, 0.0, 1.0)
         ordered = np.sort(placed)
-        assert np.all(np.diff(ordered) >= 0.05 - 1e-12) and ordered[0] >= -1e-12 and ordered[-1] <= 1 + 1e-12
+        assert (
+            np.all(np.diff(ordered) >= 0.05 - 1e-12)
+            and ordered[0] >= -1e-12
+            and ordered[-1] <= 1 + 1e-12
+        )
         assert np.all(np.argsort(placed, kind="stable") == np.argsort(wanted, kind="stable"))
     np.testing.assert_allclose(spread([0.2, 0.5, 0.9], 0.05, 0, 1), [0.2, 0.5, 0.9])
-    np.testing.assert_allclose(spread([0.5, 0.5], 0.1, 0, 1), [0.45, 0.55])  # as least squares has it
+    np.testing.assert_allclose(
+        spread([0.5, 0.5], 0.1, 0, 1), [0.45, 0.55]
+    )  # as least squares has it
     assert len(spread([], 0.1, 0, 1)) == 0
 
 
 def test_every_estimator_has_a_look_of_its_own_without_colour():
-    from bracketz.estimators import REGISTRY
+    from bracketz.estimators.registry import ESTIMATORS
 
-    assert set(STYLES) == set(REGISTRY)
-    looks = [(s.marker, s.symbol.endswith("open"), s.dashed) for s in (*STYLES.values(), *SPECIAL.values())]
+    assert set(STYLES) == set(ESTIMATORS)
+    looks = [
+        (s.marker, s.symbol.endswith("open"), s.dashed)
+        for s in (*STYLES.values(), *SPECIAL.values())
+    ]
     assert len(set(looks)) == len(looks)
     assert len({s.name for s in STYLES.values()}) == len(STYLES)
-    assert style("my ais", "ais").name == "my ais" and order(["mine", "lw", "ais"]) == ["ais", "lw", "mine"]
+    assert style("my ais", "ais").name == "my ais" and order(["mine", "lw", "ais"]) == [
+        "ais",
+        "lw",
+        "mine",
+    ]
 
 
 def test_colours_stand_out_from_the_page():
@@ -47,7 +63,9 @@ def test_colours_stand_out_from_the_page():
         return (high + 0.05) / (low + 0.05)
 
     for look in (*STYLES.values(), *SPECIAL.values()):
-        assert contrast(look.colour, "#ffffff") >= 3 and contrast(look.dark, "#111418") >= 3, look.name
+        assert contrast(look.colour, "#ffffff") >= 3 and contrast(look.dark, "#111418") >= 3, (
+            look.name
+        )
 
 
 def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
@@ -56,11 +74,13 @@ def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
 
     drawn = []
     monkeypatch.setattr(plt, "close", drawn.append)
-    frames = load(small_store)
-    files = figures.draw(frames, measures.pooled(measures.summary(frames)), tmp_path)
+    frames = read_frames(small_store)
+    files = figures.draw(measures.pooled(measures.summary(frames)), measures.ACCURATE, tmp_path)
     monkeypatch.undo()
     names = ["1-clustering-estimates", "2-clustering-mse", "3-rank-one-comparison"]
-    assert sorted(f.name for f in files) == sorted(f"{n}.{k}" for n in names for k in ("pdf", "png", "svg"))
+    assert sorted(f.name for f in files) == sorted(
+        f"{n}.{k}" for n in names for k in ("pdf", "png", "svg")
+    )
     assert all(f.stat().st_size > 5000 for f in files)
     assert [len(figure.axes) for figure in drawn] == [4, 2, 3]
     for figure in drawn:
@@ -69,18 +89,20 @@ def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
         for axis in figure.axes:
             assert axis.get_xscale() == "log"
             named = [t for t in axis.texts if t.get_position()[0] > 1]
-            boxes = [Text.get_window_extent(t, renderer) for t in named]  # without the line to the curve
+            boxes = [
+                Text.get_window_extent(t, renderer) for t in named
+            ]  # without the line to the curve
             assert named and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
         plt.close(figure)
 
 
 def test_the_same_store_gives_the_same_svg(small_store, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FORMATS", ("svg",))
-    frames = load(small_store)
+    frames = read_frames(small_store)
     pool = measures.pooled(measures.summary(frames))
     pictures = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        files = figures.draw(frames, pool, tmp_path / name)
+        files = figures.draw(pool, measures.ACCURATE, tmp_path / name)
         pictures.append([f.read_bytes() for f in files])
     assert pictures[0] and pictures[0] == pictures[1]

@@ -1,4 +1,5 @@
-"""The report in a real browser: no errors, no requests, a curve toggles, a tooltip shows what is in the store."""
+"""The report in a real browser: no errors, no requests, a curve toggles, a tooltip shows what is in
+the store."""
 
 import os
 import shutil
@@ -6,23 +7,26 @@ import shutil
 import pytest
 from small_experiment import SMALL
 
-from bracketz.testbed import load, measures
-from bracketz.testbed.output import write
-from bracketz.testbed.runner import run
-from bracketz.testbed.spec import parse
-from bracketz.testbed.store import Store
-from bracketz.testbed.tables import number
+from bracketz.testbed import read_frames
+from bracketz.testbed.analysis import measures
+from bracketz.testbed.report.output import write
+from bracketz.testbed.report.tables import number
+from bracketz.testbed.run.runner import run_experiment
+from bracketz.testbed.spec.experiment import parse
+from bracketz.testbed.store.store import Store
 
 
 @pytest.fixture(scope="module")
 def written(small_store, tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
-    return out, write(load(small_store), out)
+    return out, write(read_frames(small_store), out)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if chromium is None:
         pytest.skip("no Chromium on this machine; apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -43,7 +47,9 @@ def page(browser, written):
     page.trouble = []
     page.on("console", lambda message: page.trouble.append(message.text))
     page.on("pageerror", lambda error: page.trouble.append(str(error)))
-    page.on("request", lambda r: page.trouble.append(r.url) if not r.url.startswith("file:") else None)
+    page.on(
+        "request", lambda r: page.trouble.append(r.url) if not r.url.startswith("file:") else None
+    )
     page.goto((out / "report.html").as_uri())
     page.wait_for_selector("body[data-ready]", timeout=60_000)
     yield page
@@ -55,7 +61,9 @@ def test_every_part_is_written(written):
     out, files = written
     names = {os.path.relpath(file, out) for file in files}
     assert {"report.html", "truth.csv", "summary.csv", "headline.csv", "spec.toml"} <= names
-    assert sum(name.endswith(".pdf") for name in names) == 3  # two for the first model, one for the second
+    assert (
+        sum(name.endswith(".pdf") for name in names) == 3
+    )  # two for the first model, one for the second
     text = (out / "report.html").read_text()
     assert "{{" not in text.split("<script id=")[0] and text.count("<html") == 1
 
@@ -81,7 +89,7 @@ def test_a_curve_toggles(page):
 
 
 def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
-    summary = measures.summary(load(small_store))
+    summary = measures.summary(read_frames(small_store))
     row = summary[(summary.problem == "clustering") & (summary.curve == "lw")].iloc[-1]
     with Store.read(small_store) as store:
         stored = [v for (v,) in store.rows("SELECT log_ml FROM trials WHERE task = ?", row.task)]
@@ -93,7 +101,8 @@ def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
         """chart => {
             const trace = chart.data.find(t => t.meta === 'lw'), last = trace.x.length - 1;
             const {xaxis, yaxis} = chart._fullLayout, box = chart.getBoundingClientRect();
-            return [box.left + xaxis._offset + xaxis.d2p(trace.x[last]), box.top + yaxis._offset + yaxis.d2p(trace.y[last])];
+            return [box.left + xaxis._offset + xaxis.d2p(trace.x[last]),
+                    box.top + yaxis._offset + yaxis.d2p(trace.y[last])];
         }"""
     )
     page.mouse.move(x - 3, y - 3)
@@ -105,23 +114,35 @@ def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
 
 def test_phone_and_dark(browser, written):
     out, _ = written
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True
+    )
     page = context.new_page()
     page.goto((out / "report.html").as_uri())
     page.wait_for_selector("body[data-ready]", timeout=60_000)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390  # nothing sticks out sideways
+    assert (
+        page.evaluate("document.documentElement.scrollWidth") == 390
+    )  # nothing sticks out sideways
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, dark.strip("rgb()").split(","))) < 120
-    assert page.evaluate("document.querySelector('.chart')._fullLayout.paper_bgcolor").lower() == "#111418"
+    assert (
+        page.evaluate("document.querySelector('.chart')._fullLayout.paper_bgcolor").lower()
+        == "#111418"
+    )
     context.close()
 
 
-def test_without_an_accepted_truth_nothing_is_judged(browser, small_store, tmp_path, without_figures):
+def test_without_an_accepted_truth_nothing_is_judged(
+    browser, small_store, tmp_path, without_figures
+):
     copy = tmp_path / "r.db"
     copy.write_bytes(small_store.read_bytes())
     with Store.open(copy) as store:
-        run(parse(SMALL.replace("distributions = 300", "distributions = 300\nagree_within = 1e-9")), store)
-    write(load(copy), tmp_path / "out")
+        run_experiment(
+            parse(SMALL.replace("distributions = 300", "distributions = 300\nagree_within = 1e-9")),
+            store,
+        )
+    write(read_frames(copy), tmp_path / "out")
     page = browser.new_page()
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
@@ -138,7 +159,7 @@ def test_hostile_names_stay_text(tmp_path, without_figures):
     spec = SMALL.split("[[estimators]]")[0] + '[[estimators]]\nestimator = "lw"\nladder = [64]\n'
     spec += "# </script><script>alert(1)</script> {{data}} <img src=x onerror=alert(1)>\n"
     with Store.open(tmp_path / "r.db", create=True) as store:
-        run(parse(spec), store)
-    write(load(tmp_path / "r.db"), tmp_path / "out")
+        run_experiment(parse(spec), store)
+    write(read_frames(tmp_path / "r.db"), tmp_path / "out")
     text = (tmp_path / "out" / "report.html").read_text()
     assert "<script>alert" not in text and "<img" not in text and "{{data}}" in text

@@ -10,22 +10,24 @@ import time
 import pytest
 from small_experiment import SMALL, values
 
-from bracketz import loop
-from bracketz.testbed import execute as execute_module
-from bracketz.testbed import runner
-from bracketz.testbed.runner import run
-from bracketz.testbed.spec import parse
-from bracketz.testbed.store import Store
+from bracketz.engine import run as loop
+from bracketz.testbed.run import execute as execute_module
+from bracketz.testbed.run import runner
+from bracketz.testbed.run.runner import run_experiment
+from bracketz.testbed.spec.experiment import parse
+from bracketz.testbed.store.store import Store
 
 
 def test_rerunning_continues_and_extending_runs_only_what_is_new(small_store, tmp_path):
     copy = tmp_path / "r.db"
     copy.write_bytes(small_store.read_bytes())
     with Store.open(copy) as store:
-        assert run(parse(SMALL), store).ran == 0
+        assert run_experiment(parse(SMALL), store).ran == 0
         longer = parse(SMALL.replace("ladder = [64, 640]", "ladder = [64, 640, 1280]"))
-        outcome = run(longer, store)
-        assert outcome.ran == 2 and outcome.complete  # one more rung, on the two data sets of one model
+        outcome = run_experiment(longer, store)
+        assert (
+            outcome.ran == 2 and outcome.complete
+        )  # one more rung, on the two data sets of one model
     assert set(values(small_store)) < set(values(copy))
 
 
@@ -34,7 +36,7 @@ def test_an_experiment_compiles_each_program_once(tmp_path):
     programs = {entry.task.program for entry in runner.expand(spec)}
     before = loop.trace_count
     with Store.open(tmp_path / "r.db", create=True) as store:
-        assert run(spec, store).complete
+        assert run_experiment(spec, store).complete
     assert loop.trace_count - before <= len(programs)
 
 
@@ -46,12 +48,12 @@ def test_a_failing_task_is_recorded_and_the_rest_goes_on(tmp_path, monkeypatch):
 
     monkeypatch.setattr(runner, "execute", refuse)
     with Store.open(tmp_path / "r.db", create=True) as store:
-        outcome = run(parse(SMALL), store)
+        outcome = run_experiment(parse(SMALL), store)
         assert (outcome.failed, outcome.done) == (5, outcome.total - 5)
         messages = store.rows("SELECT DISTINCT message FROM tasks WHERE status = 'failed'")
         assert messages == [("RuntimeError: the roof",)]
         monkeypatch.undo()
-        again = run(parse(SMALL), store)
+        again = run_experiment(parse(SMALL), store)
         assert again.complete and again.ran == 5
 
 
@@ -67,18 +69,19 @@ def test_ctrl_c_gives_the_task_back(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "execute", interrupt)
     with Store.open(tmp_path / "r.db", create=True) as store:
         with pytest.raises(KeyboardInterrupt):
-            run(parse(SMALL), store)
+            run_experiment(parse(SMALL), store)
         counts = dict(store.rows("SELECT status, count(*) FROM tasks GROUP BY status"))
     assert counts["done"] == 2 and "running" not in counts
 
 
 def test_latency_is_measured_on_one_trial_alone(tmp_path):
-    from bracketz.testbed import load, measures
+    from bracketz.testbed import read_frames
+    from bracketz.testbed.analysis import measures
 
     spec = SMALL.replace("trials = 4", "trials = 4\nlatency = true").split("[[estimators]]")
     with Store.open(tmp_path / "r.db", create=True) as store:
-        assert run(parse("[[estimators]]".join(spec[:2])), store).complete
-    frames = load(tmp_path / "r.db")
+        assert run_experiment(parse("[[estimators]]".join(spec[:2])), store).complete
+    frames = read_frames(tmp_path / "r.db")
     alone = frames.tasks[frames.tasks.role == "latency"]
     assert set(alone.trials) == {1} and set(alone.chains) == {1}
     table = measures.summary(frames)
@@ -94,7 +97,7 @@ def test_killed_ten_times_at_random_and_resumed_the_values_are_the_same_bits(tmp
     spec, killed, calm = tmp_path / "spec.toml", tmp_path / "killed.db", tmp_path / "calm.db"
     spec.write_text(SLOWER)
     with Store.open(calm, create=True) as store:
-        assert run(parse(SLOWER), store).complete
+        assert run_experiment(parse(SLOWER), store).complete
     command = [
         sys.executable,
         "-m",
@@ -152,7 +155,10 @@ def test_two_processes_share_an_experiment(tmp_path):
         str(path),
         "--json",
     ]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) for _ in range(2)]
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+        for _ in range(2)
+    ]
     import json
 
     answers = [json.loads(process.communicate()[0]) for process in both]

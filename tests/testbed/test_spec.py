@@ -8,9 +8,9 @@ import pytest
 from small_experiment import SMALL
 
 from bracketz.errors import InputError
-from bracketz.testbed.papers import PAPERS, spec_file
-from bracketz.testbed.spec import parse, read
-from bracketz.testbed.tasks import Task, expand
+from bracketz.papers import PAPERS, spec_file
+from bracketz.testbed.spec.experiment import parse, read
+from bracketz.testbed.spec.tasks import Task, expand
 
 
 def test_the_papers_spec_is_the_papers_experiment():
@@ -18,17 +18,19 @@ def test_the_papers_spec_is_the_papers_experiment():
     assert spec.trials == 25 and spec.agree_within == 1.0
     sizes = {p.label: (p.rows, p.columns, p.hyperparameters["components"]) for p in spec.problems}
     assert sizes == {
-        "clustering": (50, 25, 10), "low-rank": (50, 25, 5), "binary-attributes": (50, 25, 10),
-    }  # fmt: skip
-    from bracketz.estimators import REGISTRY
+        "clustering": (50, 25, 10),
+        "low-rank": (50, 25, 5),
+        "binary-attributes": (50, 25, 10),
+    }
+    from bracketz.estimators.registry import ESTIMATORS
 
-    assert {c.estimator for c in spec.curves} == set(REGISTRY)
+    assert {c.estimator for c in spec.curves} == set(ESTIMATORS)
     assert all(set(c.problems) == set(sizes) for c in spec.curves)
 
 
 def test_every_shipped_spec_is_valid_and_compiles_each_program_once():
-    shipped = [file for paper in PAPERS for file in spec_file(paper, PAPERS[paper][0]).parent.glob("*.toml")]
-    assert {f"{preset}.toml" for presets in PAPERS.values() for preset in presets} <= {
+    shipped = [file for paper in PAPERS for file in spec_file(paper, "quick").parent.glob("*.toml")]
+    assert {f"{preset}.toml" for paper in PAPERS.values() for preset in paper.presets} <= {
         f.name for f in shipped
     }
     for file in shipped:
@@ -57,8 +59,14 @@ def test_tasks_are_identified_by_what_determines_them():
     assert all(Task.from_json(e.task.to_json()).id == e.task.id for e in entries)
     longer = expand(parse(SMALL.replace("[10, 30, 300]", "[10, 30, 100, 300]")))
     assert ids < {e.task.id for e in longer}
-    for old, new in [("seed = 3", "seed = 4"), ("trials = 4", "trials = 5"), ("rows = 6", "rows = 7")]:
-        assert not ids & {e.task.id for e in expand(parse(SMALL.replace(old, new))) if e.role == "curve"}
+    for old, new in [
+        ("seed = 3", "seed = 4"),
+        ("trials = 4", "trials = 5"),
+        ("rows = 6", "rows = 7"),
+    ]:
+        assert not ids & {
+            e.task.id for e in expand(parse(SMALL.replace(old, new))) if e.role == "curve"
+        }
     renamed = expand(parse(SMALL.replace('name = "small"', 'name = "other"')))
     assert ids == {e.task.id for e in renamed}
     assert len({e.task.seed for e in entries}) == len(ids)
@@ -72,27 +80,63 @@ def test_tasks_are_identified_by_what_determines_them():
         ("trials = 4", "trials = 'four'", "trials must be a whole number, got 'four'"),
         ("trials = 4", "trials = true", "trials must be a whole number, got True"),
         ("rows = 6", "rows = 0", "models[0].rows must be from 1"),
-        ("noise_variance = 0.5", "noise_variance = -1.0", "noise_variance must be a positive number, got -1.0"),
-        ("noise_variance = 0.5", "noise_variance = nan", "models[1].hyperparameters.noise_variance must be a finite"),
+        (
+            "noise_variance = 0.5",
+            "noise_variance = -1.0",
+            "noise_variance must be a positive number, got -1.0",
+        ),
+        (
+            "noise_variance = 0.5",
+            "noise_variance = nan",
+            "models[1].hyperparameters.noise_variance must be a finite",
+        ),
         ("noise_variance = 0.5", "noise = 1", "unknown hyperparameter of low-rank 'noise'"),
-        ("components = 2", "components = 2.5", "models[0].hyperparameters.components must be a whole number"),
+        (
+            "components = 2",
+            "components = 2.5",
+            "models[0].hyperparameters.components must be a whole number",
+        ),
         ('model = "clustering"', 'model = "clustring"', "did you mean 'clustering'?"),
         ('estimator = "lw"', 'estimator = "wl"', "unknown estimator 'wl'"),
-        ("ladder = [10, 30, 300]", "ladder = []", "estimators[0].ladder must be a list of whole numbers"),
+        (
+            "ladder = [10, 30, 300]",
+            "ladder = []",
+            "estimators[0].ladder must be a list of whole numbers",
+        ),
         ("ladder = [10, 30, 300]", "ladder = [10, 10]", "estimators[0].ladder holds 10 twice"),
-        ("ladder = [10, 30, 300]", "ladder = [1, 30]", "estimators[0]: distributions must be at least 2"),
-        ("ladders.clustering = [64]", "ladders.cluster = [64]", "did you mean 'estimators[2].ladders.clustering'?"),
+        (
+            "ladder = [10, 30, 300]",
+            "ladder = [1, 30]",
+            "estimators[0]: distributions must be at least 2",
+        ),
+        (
+            "ladders.clustering = [64]",
+            "ladders.cluster = [64]",
+            "did you mean 'estimators[2].ladders.clustering'?",
+        ),
         ('models = ["clustering"]', 'models = ["clustery"]', "did you mean 'clustering'?"),
         ('label = "rank one"', 'label = "clustering"', "two models are called 'clustering'"),
         ('label = "rank one"', 'label = "a\\nb"', "models[1].label must be a text"),
         ("distributions = 300", "distributions = 1", "truth.distributions must be from 2"),
-        ("distributions = 300", "agree_within = -1", "truth.agree_within must be a positive number"),
+        (
+            "distributions = 300",
+            "agree_within = -1",
+            "truth.agree_within must be a positive number",
+        ),
         ('name = "small"', "", "name is missing"),
         ('name = "small"', 'name = "small', "not valid TOML"),
-        ('estimator = "nested"', 'estimator = "nested"\nknobs = {particles = 1}', "particles must be at least 2"),
-        ('estimator = "nested"', 'estimator = "nested"\nknobs = {transitions = 1}', "is set by estimators[4] itself"),
+        (
+            'estimator = "nested"',
+            'estimator = "nested"\nknobs = {particles = 1}',
+            "particles must be at least 2",
+        ),
+        (
+            'estimator = "nested"',
+            'estimator = "nested"\nknobs = {transitions = 1}',
+            "is set by estimators[4] itself",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals_name_the_key_and_the_way_out(old, new, names):
     assert old in SMALL
     with pytest.raises(InputError, match=re.escape(names)) as refused:
@@ -114,9 +158,29 @@ def test_files_that_are_no_specs(tmp_path):
 
 
 ODD = [
-    "0", "-1", "1e308", "nan", "inf", "true", '""', '"x"', "[]", "{}", "[[1]]", '["a", 1]', "1979-05-27",
-    "99999999999999999999", '"bracketz:x"', '":"', '"..:a"', '"\\u0000"', '"os:path"', "[-1, 2]", "{a = 1}", "0.5",
-]  # fmt: skip
+    "0",
+    "-1",
+    "1e308",
+    "nan",
+    "inf",
+    "true",
+    '""',
+    '"x"',
+    "[]",
+    "{}",
+    "[[1]]",
+    '["a", 1]',
+    "1979-05-27",
+    "99999999999999999999",
+    '"bracketz:x"',
+    '":"',
+    '"..:a"',
+    '"\\u0000"',
+    '"os:path"',
+    "[-1, 2]",
+    "{a = 1}",
+    "0.5",
+]
 
 
 def mutate(text: str, rng: random.Random) -> str:
@@ -150,7 +214,8 @@ def mutate(text: str, rng: random.Random) -> str:
 
 
 def test_a_thousand_malformed_specs():
-    """Each is refused in one printable sentence or is valid after all, and then expands to tasks."""
+    """Each is refused in one printable sentence or is valid after all, and then expands to
+    tasks."""
     rng = random.Random(5)
     good = [SMALL, spec_file("grosse2015", "quick").read_text()]
     refused = 0
@@ -160,9 +225,9 @@ def test_a_thousand_malformed_specs():
             spec = parse(text, "spec.toml")
         except InputError as error:
             sentence = str(error)
-            assert sentence.startswith("spec.toml") and sentence.isprintable() and len(sentence) < 500, (
-                sentence
-            )
+            assert (
+                sentence.startswith("spec.toml") and sentence.isprintable() and len(sentence) < 500
+            ), sentence
             refused += 1
         else:
             if case % 10 == 0:

@@ -9,16 +9,22 @@ import threading
 import pytest
 from small_experiment import SMALL, values
 
-from bracketz.cli.build import make_estimator  # noqa: F401  (imports JAX before threads do)
 from bracketz.errors import InputError
-from bracketz.testbed import load, owner
-from bracketz.testbed.schema import ENTRIES, SCHEMA, TABLES, VERSION
-from bracketz.testbed.spec import parse
-from bracketz.testbed.store import Result, Store
-from bracketz.testbed.tasks import expand
+from bracketz.testbed import read_frames
+from bracketz.testbed.spec.experiment import parse
+from bracketz.testbed.spec.tasks import expand
+from bracketz.testbed.store import owner
+from bracketz.testbed.store.schema import ENTRIES, SCHEMA, TABLES, VERSION
+from bracketz.testbed.store.store import Store, TaskResult
 
-RESULT = Result(
-    (1.5, -0.1, 2.25, 3.0), "lower", {"steps": (3.0, 4.0, 5.0, 6.0)}, 0.5, 1.0, "1 x cpu", {"jax": "1"}
+RESULT = TaskResult(
+    (1.5, -0.1, 2.25, 3.0),
+    "lower",
+    {"steps": (3.0, 4.0, 5.0, 6.0)},
+    0.5,
+    1.0,
+    "1 x cpu",
+    {"jax": "1"},
 )
 
 
@@ -35,7 +41,9 @@ def test_a_result_is_written_once_and_exactly(fresh):
     assert store.claim(task) and store.status(task) == "running"
     assert not store.claim(task)
     store.finish(task, RESULT)
-    store.finish(task, Result((9.0,) * 4, "lower", {}, 1.0, 1.0, "x", {}))  # somebody else, too late
+    store.finish(
+        task, TaskResult((9.0,) * 4, "lower", {}, 1.0, 1.0, "x", {})
+    )  # somebody else, too late
     assert store.status(task) == "done" and not store.claim(task, retry_failed=True)
     assert [v for _, _, v in values(store.path)] == [v.hex() for v in RESULT.values]
     store.fail(task, "too late as well")
@@ -56,7 +64,10 @@ def test_a_failure_is_kept_and_may_be_tried_again(fresh):
 
 def test_claims_of_the_dead_and_the_silent_are_free(fresh, monkeypatch):
     store, task = fresh
-    claim = "import sys; from bracketz.testbed.store import Store; print(Store.open(sys.argv[1]).claim(sys.argv[2]))"
+    claim = (
+        "import sys; from bracketz.testbed.store.store import Store;"
+        " print(Store.open(sys.argv[1]).claim(sys.argv[2]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", claim, str(store.path), task], capture_output=True, text=True
     )
@@ -70,7 +81,8 @@ def test_claims_of_the_dead_and_the_silent_are_free(fresh, monkeypatch):
 
 
 def test_many_writers(fresh):
-    """Eight threads with a connection each want all tasks: every task is claimed once, every result kept."""
+    """Eight threads with a connection each want all tasks: every task is claimed once, every result
+    kept."""
     store, _ = fresh
     tasks = sorted({e.task.id for e in expand(parse(SMALL))})
     claimed: list[str] = []
@@ -142,7 +154,9 @@ def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_t
     old = tmp_path / "old.db"
     old.write_bytes(small_store.read_bytes())
     db = sqlite3.connect(old, isolation_level=None)
-    first = ENTRIES.replace(", 'cross'", "").replace("CREATE TABLE entries", "CREATE TABLE entries_1")
+    first = ENTRIES.replace(", 'cross'", "").replace(
+        "CREATE TABLE entries", "CREATE TABLE entries_1"
+    )
     for statement in (
         first,
         "INSERT INTO entries_1 SELECT * FROM entries",
@@ -154,7 +168,9 @@ def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_t
         db.execute(statement)
     db.close()
     before = old.read_bytes()
-    assert values(old) == values(small_store) and load(old).tasks.equals(load(small_store).tasks)
+    assert values(old) == values(small_store) and read_frames(old).tasks.equals(
+        read_frames(small_store).tasks
+    )
     assert old.read_bytes() == before
     for _ in range(2):
         with Store.open(old) as store:
@@ -162,8 +178,12 @@ def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_t
             assert store.rows("PRAGMA foreign_key_check") == []
             sql = {name: text for name, text in store.rows("SELECT name, sql FROM sqlite_master")}
     with Store.read(small_store) as store:
-        assert sql == {name: text for name, text in store.rows("SELECT name, sql FROM sqlite_master")}
-    assert values(old) == values(small_store) and load(old).tasks.equals(load(small_store).tasks)
+        assert sql == {
+            name: text for name, text in store.rows("SELECT name, sql FROM sqlite_master")
+        }
+    assert values(old) == values(small_store) and read_frames(old).tasks.equals(
+        read_frames(small_store).tasks
+    )
 
 
 def test_the_schema_is_documented():
@@ -182,7 +202,15 @@ def test_what_made_a_result_is_kept_without_names_of_hosts(small_store):
 
     with Store.read(small_store) as store:
         (text,) = {row[0] for row in store.rows("SELECT versions FROM environments")}
-        assert set(json.loads(text)) == {"bracketz", "jax", "jaxlib", "numpy", "python", "system", "cores"}
+        assert set(json.loads(text)) == {
+            "bracketz",
+            "jax",
+            "jaxlib",
+            "numpy",
+            "python",
+            "system",
+            "cores",
+        }
         dump = "\n".join(store._db.iterdump())
     assert str(small_store.parent) not in dump
     if len(platform.node()) > 3:

@@ -1,27 +1,47 @@
-"""The correctness kit: find the bug before it becomes a number (paper, appendix "Testing correctness").
+"""The correctness kit: find the bug before it becomes a number (paper, appendix "Testing
+correctness").
 
-    from bracketz import check
+    import bracketz as bz
 
-    report = check.run(MyModel(), level="standard")
+    report = bz.check.run(MyModel(), level="standard")
     assert report.passed, report
 
-Checks run in the order of the appendix, cheap and exact ones first. In pytest, ``check.cases(MyModel())`` gives
-one parameter a check.
+Checks run in the order of the appendix, cheap and exact ones first; each family is a file here. In
+pytest, ``check.cases(MyModel())`` gives one parameter per check. ``check.selftest.run()`` checks
+bracketz itself.
 """
 
-from bracketz.check.outcome import FAMILY_WISE_RATE, Check, Finding, Kind, NotApplicable, Report, Result
+from bracketz.check import selftest
+from bracketz.check.report import (
+    FAMILY_WISE_RATE,
+    TOLERANCE,
+    Check,
+    CheckResult,
+    Discrepancy,
+    Finding,
+    Kind,
+    NotApplicable,
+    Report,
+    worst,
+)
 from bracketz.check.runner import LEVEL_NAMES, cases, planned, run
+from bracketz.check.subject import Subject
 
 __all__ = [
     "FAMILY_WISE_RATE",
     "LEVEL_NAMES",
+    "TOLERANCE",
     "Check",
+    "CheckResult",
+    "Discrepancy",
     "Finding",
     "Kind",
     "NotApplicable",
     "Report",
-    "Result",
+    "Subject",
     "cases",
     "planned",
     "run",
+    "selftest",
+    "worst",
 ]

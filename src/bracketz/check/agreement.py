@@ -1,10 +1,11 @@
-"""Step 4 of the appendix: on easy instances all estimators agree: hardly any signal, strong signal, one or two rows."""
+"""Step 4 of the appendix: on easy instances all estimators agree: hardly any signal, strong signal,
+one or two rows."""
 
 from bracketz.check.evidence import TRIALS, against_truth, make, runnable, with_noise
-from bracketz.check.outcome import Case, Check, Finding, Kind, worst
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, worst
 from bracketz.check.subject import Instance, Subject
+from bracketz.data.simulate import simulate
 from bracketz.estimators.base import estimate
-from bracketz.simulation import simulate
 
 #: Likelihoods this flat leave nothing to integrate: every estimator must give the constant.
 DROWNED = 1e8
@@ -12,8 +13,8 @@ STRONG = 0.1
 
 
 def drowned(subject: Subject) -> Finding:
-    """With the signal drowned in noise the likelihood is constant in x: every estimator equals the exact evidence,
-    constants and all, to rounding."""
+    """With the signal drowned in noise the likelihood is constant in x: every estimator equals the
+    exact evidence, constants and all, to rounding."""
     instance = with_noise(subject.enumerable, DROWNED)
     data = simulate(instance.model, *instance.shape, seed=subject.seed)
     truth = instance.model.exact_evidence(data.y)
@@ -26,7 +27,11 @@ def drowned(subject: Subject) -> Finding:
         name = estimator.name
         answer = estimate(instance.model, data, estimator, trials=TRIALS, seed=subject.seed)
         error = max(abs(v - truth) for v in (answer.log_ml, *answer.log_ml_trials))
-        cases.append(Case(error, f"{name} is {error:.3g} nats off where nothing can go wrong but constants."))
+        cases.append(
+            Discrepancy(
+                error, f"{name} is {error:.3g} nats off where nothing can go wrong but constants."
+            )
+        )
     return worst(cases, "no estimator runs on the model", tolerance=1e-3)
 
 
@@ -48,9 +53,25 @@ def few(subject: Subject) -> Finding:
 
 
 CHECKS = (
-    Check("agreement.drowned", Kind.EXACT, "an estimator drops a constant, divides by the wrong count, or loses prior volume.",
-          drowned, thorough=True),
-    Check("agreement.strong", Kind.STATISTICAL, "an estimator is wrong where the posterior is far from the prior.", strong,
-          thorough=True),
-    Check("agreement.few-rows", Kind.STATISTICAL, "an index runs from the wrong row.", few, thorough=True),
-)  # fmt: skip
+    Check(
+        "agreement.drowned",
+        Kind.EXACT,
+        "an estimator drops a constant, divides by the wrong count, or loses prior volume.",
+        drowned,
+        thorough=True,
+    ),
+    Check(
+        "agreement.strong",
+        Kind.STATISTICAL,
+        "an estimator is wrong where the posterior is far from the prior.",
+        strong,
+        thorough=True,
+    ),
+    Check(
+        "agreement.few-rows",
+        Kind.STATISTICAL,
+        "an index runs from the wrong row.",
+        few,
+        thorough=True,
+    ),
+)

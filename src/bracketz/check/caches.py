@@ -1,19 +1,21 @@
-"""Caches against rebuilds: what a sweep keeps up to date must be what one would compute from scratch."""
+"""Caches against rebuilds: what a sweep keeps up to date must be what one would compute from
+scratch."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Subject, describe_powers, draw, jit_once, outline, power_rows
-from bracketz.kernel import GibbsScan
-from bracketz.models.base import ConstrainedPrior
+from bracketz.core.capabilities import ConstrainedPrior
+from bracketz.kernels.gibbs import GibbsScan
 
 SWEEPS = 25
 
 
 def walk(subject: Subject) -> Finding:
-    """Thousands of moves on one cache, never rebuilt, then compared with a rebuild, entry by entry."""
+    """Thousands of moves on one cache, never rebuilt, then compared with a rebuild, entry by
+    entry."""
     cases = []
     for instance in (subject.tiny, subject.few_rows(20, 5)):
         model = instance.model
@@ -54,17 +56,20 @@ def walk(subject: Subject) -> Finding:
             bad = np.unravel_index(np.argmax(error), error.shape)
             name = jax.tree_util.keystr(path).strip(".")
             cases.append(
-                Case(
+                Discrepancy(
                     float(error.max()),
-                    f"cache entry {name}{list(map(int, bad[1:]))} is off by {error.max():.2g} (relative) after"
-                    f" {SWEEPS} sweeps at powers {describe_powers(rows[bad[0]])} ({instance.label}).",
+                    f"cache entry {name}{list(map(int, bad[1:]))} is off by {error.max():.2g}"
+                    f" (relative) after"
+                    f" {SWEEPS} sweeps at powers {describe_powers(rows[bad[0]])}"
+                    f" ({instance.label}).",
                 )
             )
     return worst(cases, "")
 
 
 def constrained(subject: Subject) -> Finding:
-    """Nested sampling's moves never leave the region log L > cutoff, over many sweeps from inside."""
+    """Nested sampling's moves never leave the region log L > cutoff, over many sweeps from
+    inside."""
     if not isinstance(subject.model, ConstrainedPrior):
         raise NotApplicable("the model has no ConstrainedPrior capability")
     cases = []
@@ -74,7 +79,8 @@ def constrained(subject: Subject) -> Finding:
         _, _, y = draw(model, instance.shape, key_data)
 
         def climb(key, key_step, model=model, y=y):
-            """Half-way squeezed towards high likelihood: each step's own level, less a little, is the next cutoff."""
+            """Half-way squeezed towards high likelihood: each step's own level, less a little, is
+            the next cutoff."""
             prior = model.constrained_prior(y)
             state = prior.sample_prior(key)
 
@@ -90,14 +96,29 @@ def constrained(subject: Subject) -> Finding:
         keys = jax.random.split(key_states, count), jax.random.split(key_steps, count)
         excess = float(np.max(jit_once(jax.vmap(climb))(*keys)))
         cases.append(
-            Case(max(excess, 0.0), f"a move ended {excess:.2g} nats below the cutoff ({instance.label}).")
+            Discrepancy(
+                max(excess, 0.0),
+                f"a move ended {excess:.2g} nats below the cutoff ({instance.label}).",
+            )
         )
     return worst(cases, "")
 
 
 CHECKS = (
-    Check("caches.walk", Kind.EXACT, "an entry is not updated when a point leaves or enters, or is updated with a"
-          " value that has just changed.", walk),
-    Check("caches.constrained", Kind.EXACT, "the running likelihood of a constrained sweep is not brought up to date, or"
-          " a value is taken without asking the cutoff.", constrained),
-)  # fmt: skip
+    Check(
+        "caches.walk",
+        Kind.EXACT,
+        "an entry is not updated when a point leaves or enters, or is"
+        " updated with a"
+        " value that has just changed.",
+        walk,
+    ),
+    Check(
+        "caches.constrained",
+        Kind.EXACT,
+        "the running likelihood of a constrained sweep is not"
+        " brought up to date, or"
+        " a value is taken without asking the cutoff.",
+        constrained,
+    ),
+)

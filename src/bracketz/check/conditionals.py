@@ -1,11 +1,12 @@
-"""Step 1 of the paper's appendix, exact: what the kernels draw from against the density they should keep."""
+"""Step 1 of the paper's appendix, exact: what the kernels draw from against the density they should
+keep."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import gamma
 
-from bracketz.check.outcome import TOLERANCE, Case, Check, Finding, Kind, NotApplicable, worst
+from bracketz.check.report import TOLERANCE, Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import (
     Instance,
     Subject,
@@ -17,15 +18,16 @@ from bracketz.check.subject import (
     power_rows,
     show,
 )
-from bracketz.conditional import log_prob
-from bracketz.kernel import GibbsScan
-from bracketz.models.base import Predictive
+from bracketz.core.capabilities import Predictive
+from bracketz.core.conditional import log_prob
+from bracketz.kernels.gibbs import GibbsScan
 
 MAX_VALUES = 12
 
 
 def _values(conditional, key):
-    """Other values the variable could take: all (or some) of a discrete one, draws of a continuous one."""
+    """Other values the variable could take: all (or some) of a discrete one, draws of a continuous
+    one."""
     support = conditional.support
     if support is None:
         return jax.vmap(conditional.from_noise)(_noise(conditional, key, 3))
@@ -56,9 +58,9 @@ def balance(left, right):
 
 
 def ratios(subject: Subject) -> Finding:
-    """log f(x) + log C(v' | x) = log f(x') + log C'(v | x') for every conditional C of a sweep, its counterpart C'
-    in the reversed sweep, and x' = x with v replaced by v'. Where C does not look at the present value this is
-    the paper's p(v|u) / p(v'|u) = f(v,u) / f(v',u)."""
+    """log f(x) + log C(v' | x) = log f(x') + log C'(v | x') for every conditional C of a sweep, its
+    counterpart C' in the reversed sweep, and x' = x with v replaced by v'. Where C does not look at
+    the present value this is the paper's p(v|u) / p(v'|u) = f(v,u) / f(v',u)."""
     cases = []
     for instance in subject.instances:
         model = instance.model
@@ -78,7 +80,9 @@ def ratios(subject: Subject) -> Finding:
                         model, state, parameters if new_parameters is not None else None, y, powers
                     )
                     after = log_density(model, new_state, new_parameters, y, powers)
-                    return balance(before + log_prob(conditional, value), after + log_prob(here, visit.value))
+                    return balance(
+                        before + log_prob(conditional, value), after + log_prob(here, visit.value)
+                    )
 
                 values = _values(conditional, jax.random.fold_in(key, j))
                 out.append((jax.vmap(error)(values), visit.value, values))
@@ -97,18 +101,21 @@ def ratios(subject: Subject) -> Finding:
             s, b, v = _smallest(bad, error, present, values)
             state = jax.tree.map(lambda a, s=s: a[s], states)
             cases.append(
-                Case(
+                Discrepancy(
                     float(error.max()) if np.isfinite(error).all() else np.inf,
-                    f"{name} from {show(present[s, b])} to {show(values[s, b, v])}: the conditional's odds miss the"
+                    f"{name} from {show(present[s, b])} to {show(values[s, b, v])}: the"
+                    f" conditional's odds miss the"
                     f" density's by {error[s, b, v]:.2g} nats at powers {describe_powers(rows[b])},"
-                    f" state {show(state)} ({instance.label}, {instance.shape[0]} x {instance.shape[1]} data).",
+                    f" state {show(state)} ({instance.label}, {instance.shape[0]} x"
+                    f" {instance.shape[1]} data).",
                 )
             )
     return worst(cases, "the kernel does not open up its conditionals (Kernel.visits)")
 
 
 def _smallest(bad, error, present, values):
-    """Of the failing cases the one that changes the fewest entries; without failures the largest error."""
+    """Of the failing cases the one that changes the fewest entries; without failures the largest
+    error."""
     if not bad.any():
         return np.unravel_index(np.argmax(error), error.shape)
     change = values != present[:, :, None]
@@ -129,8 +136,9 @@ def _variables(model, y, states, parameters) -> list[str]:
 def draws(subject: Subject) -> Finding:
     """What a conditional samples is what it scores, without drawing anything.
 
-    Continuous: log density(T(e)) + log |det T'(e)| - log mass = log law(e) for the map T from noise to value.
-    Discrete: the share of a grid of noise that maps to each value is its probability, up to the grid's step.
+    Continuous: log density(T(e)) + log |det T'(e)| - log mass = log law(e) for the map T from noise
+    to value. Discrete: the share of a grid of noise that maps to each value is its probability, up
+    to the grid's step.
     """
     cases = []
     instance = subject.tiny
@@ -142,7 +150,10 @@ def draws(subject: Subject) -> Finding:
     def errors(key, state, parameters, powers):
         out = []
         for kernel in (model.kernel(y, powers), model.kernel(y, powers).reversed()):
-            out += [conditional_error(visit.conditional, key) for visit in kernel.visits(state, parameters)]
+            out += [
+                conditional_error(visit.conditional, key)
+                for visit in kernel.visits(state, parameters)
+            ]
         return out
 
     def sweep_noise(keys, states):
@@ -153,7 +164,10 @@ def draws(subject: Subject) -> Finding:
         noise = np.asarray(jit_once(sweep_noise)(keys, states))
         repeats = noise.size - len(np.unique(noise))
         cases.append(
-            Case(float(repeats), f"{repeats} of the {noise.size} random numbers of a sweep are used twice.")
+            Discrepancy(
+                float(repeats),
+                f"{repeats} of the {noise.size} random numbers of a sweep are used twice.",
+            )
         )
     few = 2
 
@@ -167,9 +181,10 @@ def draws(subject: Subject) -> Finding:
         error = np.asarray(error)
         _, b = np.unravel_index(np.argmax(error), error.shape)
         cases.append(
-            Case(
+            Discrepancy(
                 float(error.max()),
-                f"{name}: draws do not follow the scored distribution, by {error.max():.2g}, at powers"
+                f"{name}: draws do not follow the scored distribution, by {error.max():.2g}, at"
+                f" powers"
                 f" {describe_powers(rows[b])}.",
             )
         )
@@ -177,10 +192,13 @@ def draws(subject: Subject) -> Finding:
 
 
 def conditional_error(conditional, key, grid_points: int = 20_000):
-    """0 (up to rounding) if ``from_noise``, ``log_density`` and ``log_normalizer`` belong together."""
+    """0 (up to rounding) if ``from_noise``, ``log_density`` and ``log_normalizer`` belong
+    together."""
     shape = conditional.noise_shape
     if conditional.support is None:
-        return jnp.max(jnp.stack([_transport_error(conditional, e) for e in _noise(conditional, key, 2)]))
+        return jnp.max(
+            jnp.stack([_transport_error(conditional, e) for e in _noise(conditional, key, 2)])
+        )
     # Discrete: cells of a regular grid in the noise cube.
     dims = int(np.prod(shape)) if shape else 1
     side = max(4, round(grid_points ** (1 / dims)))
@@ -189,9 +207,12 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
     support = conditional.support
     values = jax.lax.map(conditional.from_noise, grid, batch_size=2048)
     flat = support.reshape(support.shape[0], -1)
-    hits = jax.vmap(lambda v: jnp.mean(jnp.all(values.reshape(values.shape[0], -1) == v, axis=1)))(flat)
+    hits = jax.vmap(lambda v: jnp.mean(jnp.all(values.reshape(values.shape[0], -1) == v, axis=1)))(
+        flat
+    )
     scored = jax.vmap(lambda v: jnp.exp(log_prob(conditional, v)))(support)
-    # Each axis cuts the cube at one place a value: the share is off by at most a cell an axis and side.
+    # Each axis cuts the cube at one place a value: the share is off by at most a cell an axis and
+    # side.
     excess = jnp.maximum(jnp.max(jnp.abs(hits - scored)) - 2 * dims / side, 0.0)
     return jnp.maximum(excess, jnp.abs(jnp.sum(scored) - 1))
 
@@ -204,8 +225,8 @@ def _transport_error(conditional, noise):
     elif conditional.law == "gamma":
         law = jnp.sum(gamma.logpdf(noise, conditional.gammas))
     value = conditional.from_noise(noise)
-    # Probabilities are shares of gammas: as many gammas as categories, one coordinate fewer. The total of the gammas,
-    # independent of the shares and itself a gamma, takes its place.
+    # Probabilities are shares of gammas: as many gammas as categories, one coordinate fewer. The
+    # total of the gammas, independent of the shares and itself a gamma, takes its place.
     shares = conditional.law == "gamma" and noise.ndim > 0
     full = shares and value.shape == noise.shape
 
@@ -215,14 +236,18 @@ def _transport_error(conditional, noise):
         free = jnp.ravel(value[..., :-1] if full else value)
         return jnp.concatenate([free, jnp.ravel(jnp.sum(e, axis=-1))]) if shares else free
 
-    total = jnp.sum(gamma.logpdf(jnp.sum(noise, -1), jnp.sum(conditional.gammas, -1))) if shares else 0.0
+    total = (
+        jnp.sum(gamma.logpdf(jnp.sum(noise, -1), jnp.sum(conditional.gammas, -1)))
+        if shares
+        else 0.0
+    )
     log_volume = jnp.linalg.slogdet(jax.jacobian(transport)(flat))[1]
     return jnp.abs(log_prob(conditional, value) + total + log_volume - law)
 
 
 def points(subject: Subject) -> Finding:
-    """``Predictive``: the measure over one point's latent has the joint's odds, and its mass is the predictive density
-    f summed over the latent with the point, divided by the same without it."""
+    """``Predictive``: the measure over one point's latent has the joint's odds, and its mass is the
+    predictive density f summed over the latent with the point, divided by the same without it."""
     if not isinstance(subject.model, Predictive):
         raise NotApplicable("the model has no Predictive capability")
     cases = []
@@ -249,16 +274,19 @@ def points(subject: Subject) -> Finding:
             odds = jnp.max(jnp.abs((scored - scored[0]) - (joint - joint[0])))
             return odds, jnp.abs(measure.log_normalizer - mass)
 
-        over = jax.vmap(jax.vmap(jax.vmap(errors, (None, None, 0)), (None, 0, None)), (0, None, None))
+        over = jax.vmap(
+            jax.vmap(jax.vmap(errors, (None, None, 0)), (None, 0, None)), (0, None, None)
+        )
         found = jit_once(over)(states, rows, np.arange(instance.shape[0]))
         states = jax.tree.map(np.asarray, states)
         for what, error in zip(("odds", "mass"), map(np.asarray, found), strict=True):
             s, b, i = np.unravel_index(np.argmax(error), error.shape)
             state = show(jax.tree.map(lambda a, s=s: a[s], states))
             cases.append(
-                Case(
+                Discrepancy(
                     float(error.max()),
-                    f"row {i + 1}: the {what} of point_conditional miss the density's by {error[s, b, i]:.2g} nats at"
+                    f"row {i + 1}: the {what} of point_conditional miss the density's by"
+                    f" {error[s, b, i]:.2g} nats at"
                     f" powers {describe_powers(rows[b])}, state {state} ({instance.label}).",
                 )
             )
@@ -266,10 +294,28 @@ def points(subject: Subject) -> Finding:
 
 
 CHECKS = (
-    Check("conditionals.ratios", Kind.EXACT, "a term of the conditional is missing, has the wrong power, or belongs"
-          " to a state the point was not removed from.", ratios),
-    Check("conditionals.draws", Kind.EXACT, "the sampler and the scorer of a conditional use different numbers, such"
-          " as a variance for a standard deviation.", draws),
-    Check("conditionals.points", Kind.EXACT, "a constant of the predictive weight is dropped, or the conditional looks"
-          " at the wrong row.", points),
-)  # fmt: skip
+    Check(
+        "conditionals.ratios",
+        Kind.EXACT,
+        "a term of the conditional is missing, has the wrong"
+        " power, or belongs"
+        " to a state the point was not removed from.",
+        ratios,
+    ),
+    Check(
+        "conditionals.draws",
+        Kind.EXACT,
+        "the sampler and the scorer of a conditional use"
+        " different numbers, such"
+        " as a variance for a standard deviation.",
+        draws,
+    ),
+    Check(
+        "conditionals.points",
+        Kind.EXACT,
+        "a constant of the predictive weight is dropped, or"
+        " the conditional looks"
+        " at the wrong row.",
+        points,
+    ),
+)

@@ -1,4 +1,5 @@
-"""Densities: constants included, powers in the right places, and simulators that draw what is scored."""
+"""Densities: constants included, powers in the right places, and simulators that draw what is
+scored."""
 
 from typing import Any
 
@@ -6,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.quadratic import QUADRATIC, Integral, integrate
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import bonferroni, counts_p, mean_zero_p, white_p
 from bracketz.check.subject import (
     Subject,
@@ -20,15 +21,15 @@ from bracketz.check.subject import (
     power_rows,
     tally,
 )
-from bracketz.models.base import Collapsed, Enumerable, RowLatents
+from bracketz.core.capabilities import Collapsed, Enumerable, RowLatents
 
 #: The integral of a quadratic is exact, but its Hessian and determinant round.
 TOLERANCE = 1e-6
 
 
 def powers(subject: Subject) -> Finding:
-    """With everything instantiated, log f(x; b) = log f(x; 0) + sum_i b_i [log f(x; e_i) - log f(x; 0)], and the
-    terms of the sum do not depend on other rows of y."""
+    """With everything instantiated, log f(x; b) = log f(x; 0) + sum_i b_i [log f(x; e_i) - log f(x;
+    0)], and the terms of the sum do not depend on other rows of y."""
     cases = []
     for instance in subject.instances:
         model, n = instance.model, instance.shape[0]
@@ -43,17 +44,18 @@ def powers(subject: Subject) -> Finding:
         for row, value in zip(rows, found, strict=True):
             error = float(np.abs(value - bare[0] - (each - bare) @ row))
             cases.append(
-                Case(
+                Discrepancy(
                     error,
-                    f"the density at powers {describe_powers(row)} is {error:.2g} nats off the sum of its terms.",
+                    f"the density at powers {describe_powers(row)} is {error:.2g} nats off the sum"
+                    f" of its terms.",
                 )
             )
     return worst(cases, "", TOLERANCE)
 
 
 def collapsed(subject: Subject) -> Finding:
-    """log_annealed = log of the integral of exp(log_joint) over what was integrated out, constants included, at
-    several rows of powers. Exact where log_joint is quadratic in it."""
+    """log_annealed = log of the integral of exp(log_joint) over what was integrated out, constants
+    included, at several rows of powers. Exact where log_joint is quadratic in it."""
     if not isinstance(subject.model, Collapsed):
         raise NotApplicable("nothing is integrated out of the state (Collapsed)")
     cases = []
@@ -64,7 +66,9 @@ def collapsed(subject: Subject) -> Finding:
 
         def both(b, state, parameters, other, y, model=model):
             x, back = flatten(parameters)
-            integral = integrate(lambda v: model.log_joint(state, back(v), y, b), x, flatten(other)[0])
+            integral = integrate(
+                lambda v: model.log_joint(state, back(v), y, b), x, flatten(other)[0]
+            )
             return integral.log_value, integral.misfit, model.log_annealed(state, y, b)
 
         compiled = jit_once(both)
@@ -73,9 +77,10 @@ def collapsed(subject: Subject) -> Finding:
             if misfit > QUADRATIC:
                 continue
             cases.append(
-                Case(
+                Discrepancy(
                     abs(value - claimed),
-                    f"log_annealed is {claimed - value:+.4g} nats off the integral of log_joint at powers"
+                    f"log_annealed is {claimed - value:+.4g} nats off the integral of log_joint at"
+                    f" powers"
                     f" {describe_powers(row)} ({instance.label}).",
                 )
             )
@@ -83,8 +88,9 @@ def collapsed(subject: Subject) -> Finding:
 
 
 def sampled(subject: Subject) -> Finding:
-    """The same by importance sampling where log_joint is not quadratic: the mean of f(x, theta; b) / f(x, theta; 0) over
-    draws of theta from its prior is f(x; b) / f(x; 0). Constants of the prior are ``densities.prior``'s business."""
+    """The same by importance sampling where log_joint is not quadratic: the mean of f(x, theta; b)
+    / f(x, theta; 0) over draws of theta from its prior is f(x; b) / f(x; 0). Constants of the prior
+    are ``densities.prior``'s business."""
     if not isinstance(subject.model, Collapsed):
         raise NotApplicable("nothing is integrated out of the state (Collapsed)")
     model: Any = subject.tiny.model
@@ -100,7 +106,11 @@ def sampled(subject: Subject) -> Finding:
 
         def ratio(key):
             theta = model.sample_parameters(key, state, shape)
-            return model.log_joint(state, theta, y, b) - model.log_joint(state, theta, y, zeros) - claimed
+            return (
+                model.log_joint(state, theta, y, b)
+                - model.log_joint(state, theta, y, zeros)
+                - claimed
+            )
 
         return jnp.exp(jax.vmap(ratio)(keys)) - 1
 
@@ -110,7 +120,9 @@ def sampled(subject: Subject) -> Finding:
     @jit_once
     def misfit(parameters, other):
         x, back = flatten(parameters)
-        return integrate(lambda v: model.log_joint(state, back(v), y, between), x, flatten(other)[0]).misfit
+        return integrate(
+            lambda v: model.log_joint(state, back(v), y, between), x, flatten(other)[0]
+        ).misfit
 
     if float(misfit(parameters, other)) <= QUADRATIC:
         raise NotApplicable("log_joint is quadratic: densities.collapsed does this exactly")
@@ -120,7 +132,8 @@ def sampled(subject: Subject) -> Finding:
     found = np.log1p(surplus[j].mean())
     return Finding(
         bonferroni(p_values),
-        f"log_annealed is {-found:+.3g} nats off the average of log_joint at powers {describe_powers(rows[j])}.",
+        f"log_annealed is {-found:+.3g} nats off the average of log_joint at powers"
+        f" {describe_powers(rows[j])}.",
     )
 
 
@@ -140,15 +153,18 @@ def likelihood(subject: Subject) -> Finding:
                 joint, prior = jax.vmap(lambda b: log_density(model, state, theta, data, b))(rows)
                 return joint - prior
 
-            found = jit_once(lambda a, b, g=log_likelihood: integrate(g, jnp.ravel(a), jnp.ravel(b)))(
-                y, other
-            )
+            found = jit_once(
+                lambda a, b, g=log_likelihood: integrate(g, jnp.ravel(a), jnp.ravel(b))
+            )(y, other)
             if float(found.misfit) > QUADRATIC:
                 continue
             error = float(found.log_value)
             what = "p(y | state, parameters)" if given else "p(y | state)"
             cases.append(
-                Case(abs(error), f"{what} integrates to exp({error:+.4g}) instead of 1 ({instance.label}).")
+                Discrepancy(
+                    abs(error),
+                    f"{what} integrates to exp({error:+.4g}) instead of 1 ({instance.label}).",
+                )
             )
     return worst(cases, "the log-likelihood is not quadratic in the data", TOLERANCE)
 
@@ -165,13 +181,21 @@ def prior(subject: Subject) -> Finding:
             density = jax.vmap(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z))
             log_sum = jit_once(lambda s, w, density=density: jax.nn.logsumexp(density(s) + w))
             total = float(log_sum(jax.tree.map(jnp.asarray, states), log_weight))
-            cases.append(Case(abs(total), f"the prior sums to exp({total:+.4g}) instead of 1."))
+            cases.append(
+                Discrepancy(abs(total), f"the prior sums to exp({total:+.4g}) instead of 1.")
+            )
         elif is_real(state):
             other = draw(model, shape, subject.key("other"))[0]
-            found = _integral(lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z), state, other)
+            found = _integral(
+                lambda s, model=model, y=y, z=zeros: model.log_annealed(s, y, z), state, other
+            )
             if float(found.misfit) <= QUADRATIC:
                 error = float(found.log_value)
-                cases.append(Case(abs(error), f"the prior integrates to exp({error:+.4g}) instead of 1."))
+                cases.append(
+                    Discrepancy(
+                        abs(error), f"the prior integrates to exp({error:+.4g}) instead of 1."
+                    )
+                )
         if parameters is not None:
             other = draw(model, shape, subject.key("other"))[1]
 
@@ -182,7 +206,9 @@ def prior(subject: Subject) -> Finding:
             if float(found.misfit) <= QUADRATIC:
                 error = float(found.log_value)
                 cases.append(
-                    Case(abs(error), f"the prior of the parameters integrates to exp({error:+.4g}).")
+                    Discrepancy(
+                        abs(error), f"the prior of the parameters integrates to exp({error:+.4g})."
+                    )
                 )
     return worst(cases, "the prior is neither enumerable nor Gaussian", TOLERANCE)
 
@@ -199,7 +225,8 @@ def _integral(log_g, at, other) -> Integral:
 
 
 def rows(subject: Subject) -> Finding:
-    """``RowLatents``: the mass of ``row_conditional``, as a density of the row, integrates to 1 (one column, quadrature)."""
+    """``RowLatents``: the mass of ``row_conditional``, as a density of the row, integrates to 1
+    (one column, quadrature)."""
     if not isinstance(subject.model, RowLatents):
         raise NotApplicable("the model has no RowLatents capability")
     instance = subject.tiny
@@ -212,18 +239,22 @@ def rows(subject: Subject) -> Finding:
     whole = np.asarray(mass(np.append(axis, 1.0), np.append(np.ones(len(axis)), 0.0)))
     total, empty = np.logaddexp.reduce(whole[:-1]) + np.log(axis[1] - axis[0]), whole[-1]
     cases = [
-        Case(
+        Discrepancy(
             abs(total),
-            f"the density of a row given the parameters integrates to exp({total:+.4g}) instead of 1.",
+            f"the density of a row given the parameters integrates to exp({total:+.4g}) instead of"
+            f" 1.",
         ),
-        Case(abs(empty), f"at power 0 the mass of a row's latent is exp({empty:+.4g}) instead of 1."),
+        Discrepancy(
+            abs(empty), f"at power 0 the mass of a row's latent is exp({empty:+.4g}) instead of 1."
+        ),
     ]
     return worst(cases, "", TOLERANCE)
 
 
 def simulators(subject: Subject) -> Finding:
-    """``sample_prior``, ``sample_parameters``, ``sample_data`` and ``simulate`` against the densities they claim:
-    whitened by the exact mean and precision they must be N(0, I); a finite prior is compared cell by cell."""
+    """``sample_prior``, ``sample_parameters``, ``sample_data`` and ``simulate`` against the
+    densities they claim: whitened by the exact mean and precision they must be N(0, I); a finite
+    prior is compared cell by cell."""
     model: Any = subject.tiny.model
     shape = subject.tiny.shape
     key_point, key_draws = jax.random.split(subject.key("simulators"))
@@ -245,7 +276,9 @@ def simulators(subject: Subject) -> Finding:
         log_prior = jit_once(jax.vmap(lambda s: model.log_annealed(s, y, zeros)))
         probabilities = np.exp(np.asarray(log_prior(states)))
         found = jit_once(jax.vmap(lambda k: model.sample_prior(k, shape)))(keys)
-        p_values["sample_prior"] = counts_p(tally(found, states), probabilities / probabilities.sum())
+        p_values["sample_prior"] = counts_p(
+            tally(found, states), probabilities / probabilities.sum()
+        )
     elif is_real(state):
         _, back = flatten(state)
         gaussian(
@@ -275,20 +308,50 @@ def simulators(subject: Subject) -> Finding:
             y,
         )
     if not p_values:
-        raise NotApplicable("neither the prior nor the likelihood has a form that can be compared directly")
+        raise NotApplicable(
+            "neither the prior nor the likelihood has a form that can be compared directly"
+        )
     name = min(p_values, key=lambda n: p_values[n])
-    return Finding(bonferroni(list(p_values.values())), f"draws of {name} against the density it claims.")
+    return Finding(
+        bonferroni(list(p_values.values())), f"draws of {name} against the density it claims."
+    )
 
 
 CHECKS = (
     Check("densities.powers", Kind.EXACT, "a power is missing from a term, or used twice.", powers),
-    Check("densities.collapsed", Kind.EXACT, "a constant (2 pi, a determinant, a prior variance) is dropped when variables"
-          " are integrated out, or a power is missing there.", collapsed),
-    Check("densities.likelihood", Kind.EXACT, "the normalising constant of the likelihood is missing or wrong.", likelihood),
-    Check("densities.prior", Kind.EXACT, "the normalising constant of the prior is missing or wrong.", prior),
+    Check(
+        "densities.collapsed",
+        Kind.EXACT,
+        "a constant (2 pi, a determinant, a prior variance)"
+        " is dropped when variables"
+        " are integrated out, or a power is missing there.",
+        collapsed,
+    ),
+    Check(
+        "densities.likelihood",
+        Kind.EXACT,
+        "the normalising constant of the likelihood is missing or wrong.",
+        likelihood,
+    ),
+    Check(
+        "densities.prior",
+        Kind.EXACT,
+        "the normalising constant of the prior is missing or wrong.",
+        prior,
+    ),
     Check("densities.rows", Kind.EXACT, "a constant of the held-out row density is missing.", rows),
-    Check("densities.sampled", Kind.STATISTICAL, "a constant is dropped when variables are integrated out, or a power is missing"
-          " there.", sampled),
-    Check("densities.simulators", Kind.STATISTICAL, "the simulator and the density use different hyperparameters, such as a"
-          " variance for a standard deviation.", simulators),
-)  # fmt: skip
+    Check(
+        "densities.sampled",
+        Kind.STATISTICAL,
+        "a constant is dropped when variables are integrated out, or a power is missing there.",
+        sampled,
+    ),
+    Check(
+        "densities.simulators",
+        Kind.STATISTICAL,
+        "the simulator and the density use different"
+        " hyperparameters, such as a"
+        " variance for a standard deviation.",
+        simulators,
+    ),
+)

@@ -1,4 +1,5 @@
-"""Step 3 of the appendix: every estimator the model supports against the exact evidence of a tiny instance."""
+"""Step 3 of the appendix: every estimator the model supports against the exact evidence of a tiny
+instance."""
 
 import dataclasses
 import functools
@@ -9,59 +10,64 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from bracketz.answer import Side
 from bracketz.check.geweke import MAX_ENTRIES
-from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
 from bracketz.check.pairs import affordable, both_directions, chib_both_ways, crooks_p
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import bonferroni, mean_zero_p, same_law_p
-from bracketz.check.subject import Instance, Subject, draw, fewer_components, flatten, jit_draws, jit_once
-from bracketz.estimators import find
+from bracketz.check.subject import (
+    Instance,
+    Subject,
+    draw,
+    fewer_components,
+    flatten,
+    jit_draws,
+    jit_once,
+)
+from bracketz.core.capabilities import ConstrainedPrior, PointFit, RowLatents
+from bracketz.core.results import Side
+from bracketz.data.dataset import Data
+from bracketz.data.simulate import simulate
 from bracketz.estimators.base import Estimator, estimate
-from bracketz.models.base import ConstrainedPrior, PointFit, RowLatents
-from bracketz.path import prefix, tempered
-from bracketz.simulation import simulate
+from bracketz.estimators.registry import ESTIMATORS
+from bracketz.paths import Prefix, Tempered
+from bracketz.plots.kit import crooks
 
 TRIALS = 64
-#: Effort that leaves next to nothing to chance on a tiny instance.
-EFFORT: dict[str, dict[str, Any]] = {
-    "lw": {"proposals": 20_000},
-    "hme": {"proposals": 500},
-    "ais": {"distributions": 300},
-    "reverse-ais": {"distributions": 300},
-    "smc": {"transitions": 5, "particles": 20},
-    "shme": {"transitions": 5, "particles": 20},
-    "vb": {"restarts": 4},
-    "chib": {"samples": 300, "burn_in": 50},
-    "cms": {"samples": 300, "burn_in": 50},
-    "nested": {"transitions": 10, "particles": 30},
-}
-#: What an estimator may be off by without being wrong (nats): nested sampling replaces volumes by their averages and
-#: cannot part equal likelihoods, Chib's chain starts where the posterior run ended.
-ALLOWANCE = {"nested": 0.6, "chib": 0.1, "reverse-ais": 0.15}
 
 
 def make(name: str, **knobs) -> Estimator:
-    return find(name)(**(knobs or EFFORT[name]))
+    """An estimator with ``knobs``, or with its own generous ones."""
+    estimator: Any = ESTIMATORS.find(name)
+    return estimator(**(knobs or estimator.generous))
 
 
 def runnable(model) -> list[str]:
-    return [name for name in EFFORT if make(name).refusal(model, simulated=True) is None]
+    """The estimators that run on the model and claim something the exact evidence can
+    contradict."""
+    some = Data(np.zeros((1, 1)), exact=())
+    return [
+        name
+        for name, estimator in ESTIMATORS.items()
+        if (estimator.consistent or make(name).side(some) is not Side.NONE)
+        and make(name).refusal(model, simulated=True) is None
+    ]
 
 
 def value_p(answer, truth: float) -> float:
     """p-value of an estimate, by what it claims.
 
-    Unbiased: Student, on the combined value. A bound: Markov's inequality on its own side, always valid. Others: the
-    mean of the logs, beyond the allowance.
+    A deterministic bound: right or wrong. A bound without an error bar: Markov's inequality on its
+    own side, always valid. Others: Student, beyond the allowance.
     """
     error = answer.log_ml - truth
-    if answer.estimator == "vb":
+    judged = ESTIMATORS[answer.estimator]
+    if not judged.consistent:
         return 1.0 if error <= 1e-6 else 0.0
-    if answer.side is Side.UPPER and answer.estimator != "reverse-ais":
+    if judged.allowance is None and answer.side is Side.UPPER:
         return float(min(1.0, np.exp(error)))
-    allowance = ALLOWANCE.get(answer.estimator, 0.01)
     noise = max(answer.standard_error, 1e-9)
-    return float(2 * stats.t.sf(max(0.0, abs(error) - allowance) / noise, answer.trials - 1))
+    beyond = max(0.0, abs(error) - (judged.allowance or 0.0))
+    return float(2 * stats.t.sf(beyond / noise, answer.trials - 1))
 
 
 def with_noise(instance: Instance, factor: float) -> Instance:
@@ -69,7 +75,9 @@ def with_noise(instance: Instance, factor: float) -> Instance:
     if not hasattr(instance.model, "noise_variance"):
         raise NotApplicable("the model has no noise_variance to turn up or down")
     noise = float(instance.model.noise_variance) * factor
-    return Instance(instance.label, dataclasses.replace(instance.model, noise_variance=noise), instance.shape)
+    return Instance(
+        instance.label, dataclasses.replace(instance.model, noise_variance=noise), instance.shape
+    )
 
 
 def easy(instance: Instance) -> Instance:
@@ -102,9 +110,13 @@ def against_truth(instance: Instance, names, seed: int) -> Finding:
 def estimators(subject: Subject) -> Finding:
     """Each estimator, with generous effort, on one data set; Chib-style ones on an easy one."""
     instance = subject.enumerable
-    chib_style = ("chib", "cms")
-    rest = against_truth(instance, [n for n in EFFORT if n not in chib_style], subject.seed)
-    found = min(rest, against_truth(easy(instance), chib_style, subject.seed), key=lambda f: f.statistic)
+    one_mode = [name for name in ESTIMATORS if ESTIMATORS[name].one_mode]
+    rest = against_truth(
+        instance, [name for name in ESTIMATORS if name not in one_mode], subject.seed
+    )
+    found = min(
+        rest, against_truth(easy(instance), one_mode, subject.seed), key=lambda f: f.statistic
+    )
     return Finding(min(1.0, 2 * found.statistic), found.detail)
 
 
@@ -114,27 +126,32 @@ def _crooks(subject: Subject, name: str, path, **options) -> Finding:
     known = "with the exact evidence" if runs.truth is not None else "whatever the evidence"
     return Finding(
         crooks_p(runs),
-        f"log q_F(l)/q_B(l) = log Z - l along the whole curve, {subject.sizes.data_sets} data sets, {known} ({name}).",
-        picture=(name, runs),
+        f"log q_F(l)/q_B(l) = log Z - l along the whole range, {subject.sizes.data_sets} data"
+        f" sets, {known} ({name}).",
+        picture=functools.partial(crooks, name, runs),
     )
 
 
 def crooks_tempered(subject: Subject) -> Finding:
-    return _crooks(subject, "tempered path", tempered(6))
+    return _crooks(subject, "tempered path", Tempered().through(6))
 
 
 def crooks_prefix(subject: Subject) -> Finding:
-    return _crooks(subject, "prefix path", prefix(subject.tiny.model, subject.tiny.shape[0]))
+    return _crooks(subject, "prefix path", Prefix().over(subject.tiny.model, subject.tiny.shape[0]))
 
 
 def particles(subject: Subject) -> Finding:
-    """With particles and resampling, E[exp(l_F)] = Z and E[exp(-l_B)] = 1 / Z over simulated data."""
+    """With particles and resampling, E[exp(l_F)] = Z and E[exp(-l_B)] = 1 / Z over simulated
+    data."""
     instance = subject.enumerable
     count = affordable(instance, subject.sizes.data_sets)
-    runs = both_directions(instance, tempered(4), count, subject.key("particles"), chains=1, particles=3)
+    runs = both_directions(
+        instance, Tempered().through(4), count, subject.key("particles"), chains=1, particles=3
+    )
     assert runs.truth is not None
     surplus = np.exp(runs.forward[:, 0] - runs.truth) - 1
-    # The reverse weights may have no variance: a bounded statement, P(U < log Z - b) <= e^-b, is tested instead.
+    # The reverse weights may have no variance: a bounded statement, P(U < log Z - b) <= e^-b, is
+    # tested instead.
     p_values = [float(mean_zero_p(surplus))]
     for margin in (0.5, 1.0, 2.0):
         misses = int(np.sum(runs.reverse[:, 0] < runs.truth - margin))
@@ -146,7 +163,8 @@ def particles(subject: Subject) -> Finding:
 
 
 def chib(subject: Subject) -> Finding:
-    """Crooks' relation for CMS, however short its chains. (Its estimates have mean Z, but often no variance.)"""
+    """Crooks' relation for CMS, however short its chains. (Its estimates have mean Z, but often no
+    variance.)"""
     instance = subject.enumerable
     if reason := make("cms").refusal(instance.model, simulated=True):
         raise NotApplicable(reason)
@@ -162,8 +180,9 @@ def chib(subject: Subject) -> Finding:
 
 
 def fit(subject: Subject) -> Finding:
-    """``PointFit``: updates do not lower the likelihood and end where its gradient is 0; the likelihood is the one of
-    ``RowLatents``; the parameters counted are those the likelihood can tell apart (rank of its gradients)."""
+    """``PointFit``: updates do not lower the likelihood and end where its gradient is 0; the
+    likelihood is the one of ``RowLatents``; the parameters counted are those the likelihood can
+    tell apart (rank of its gradients)."""
     if not isinstance(subject.model, PointFit):
         raise NotApplicable("the model has no PointFit capability")
     model: Any = fewer_components(subject.model, 2)
@@ -197,12 +216,12 @@ def fit(subject: Subject) -> Finding:
     slope = float(np.abs(np.asarray(gradient)).max())
     curvature = float(np.linalg.eigvalsh(np.asarray(hessian))[-1])
     cases = [
-        Case(
+        Discrepancy(
             max(0.0, curvature - 1e-3),
             f"the fit is no maximum: the likelihood curves upwards there, by {curvature:.2g}.",
         ),
-        Case(float(fall), f"an update lowered the likelihood by {float(fall):.2g} nats."),
-        Case(
+        Discrepancy(float(fall), f"an update lowered the likelihood by {float(fall):.2g} nats."),
+        Discrepancy(
             max(0.0, slope - 1e-3),
             f"after 3,000 updates the gradient of the likelihood is still {slope:.2g}.",
         ),
@@ -211,20 +230,28 @@ def fit(subject: Subject) -> Finding:
         rows = jit_once(jax.vmap(lambda row: model.row_conditional(best, row, 1.0).log_normalizer))
         gap = abs(float(np.sum(np.asarray(rows(y))) - float(score)))
         cases.append(
-            Case(gap, f"the fit's likelihood misses the sum of row_conditional's masses by {gap:.2g} nats.")
+            Discrepancy(
+                gap,
+                f"the fit's likelihood misses the sum of row_conditional's masses by {gap:.2g}"
+                f" nats.",
+            )
         )
     _, _, many = draw(model, (40, shape[1]), subject.key("fit rows"))
     generic = jax.tree.map(lambda a: np.asarray(a) + 0.1, start)
     gradients = jit_once(
         jax.vmap(
-            lambda row: jax.grad(lambda p: model.maximum_likelihood(row[None]).log_likelihood(p))(generic)
+            lambda row: jax.grad(lambda p: model.maximum_likelihood(row[None]).log_likelihood(p))(
+                generic
+            )
         )
     )(many)
-    table = np.concatenate([np.asarray(g).reshape(40, -1) for g in jax.tree.leaves(gradients)], axis=1)
+    table = np.concatenate(
+        [np.asarray(g).reshape(40, -1) for g in jax.tree.leaves(gradients)], axis=1
+    )
     rank = int(np.linalg.matrix_rank(table, tol=1e-9 * np.abs(table).max()))
     counted = fit.num_parameters
     cases.append(
-        Case(
+        Discrepancy(
             float(abs(rank - counted)),
             f"{counted} free parameters are counted and the likelihood sees {rank}.",
         )
@@ -233,7 +260,8 @@ def fit(subject: Subject) -> Finding:
 
 
 def constrained(subject: Subject) -> Finding:
-    """A sweep on the prior above a cutoff keeps it: states drawn by rejection, moved once, against others not moved."""
+    """A sweep on the prior above a cutoff keeps it: states drawn by rejection, moved once, against
+    others not moved."""
     if not isinstance(subject.model, ConstrainedPrior):
         raise NotApplicable("the model has no ConstrainedPrior capability")
     model, shape = subject.tiny.model, subject.tiny.shape
@@ -259,7 +287,9 @@ def constrained(subject: Subject) -> Finding:
 
     states, levels = jax.tree.map(np.asarray, sample(jax.random.split(key_states, 2 * count)))
     shares = (0.4, 0.8)
-    most = count - int(min(shares) * count)  # states to move, at the most: one size needs one program
+    most = count - int(
+        min(shares) * count
+    )  # states to move, at the most: one size needs one program
     keys = jax.random.split(key_steps, most)
     p_values = []
     for share in shares:
@@ -276,14 +306,56 @@ def constrained(subject: Subject) -> Finding:
 
 
 CHECKS = (
-    Check("evidence.fit", Kind.EXACT, "an M-step misses a term, or symmetries are counted as parameters.", fit, thorough=True),
-    Check("evidence.constrained", Kind.STATISTICAL, "a variable is redrawn from the wrong part of its prior, or never.",
-          constrained, thorough=True),
-    Check("evidence.crooks-tempered", Kind.STATISTICAL, "a kernel that does not keep the annealed density, a reversal that is"
-          " none, or a density with a constant missing.", crooks_tempered),
-    Check("evidence.crooks-prefix", Kind.STATISTICAL, "the entering or leaving point's weight or draw is wrong.", crooks_prefix, thorough=True),
-    Check("evidence.particles", Kind.STATISTICAL, "weights and resampling do not fit together.", particles, thorough=True),
-    Check("evidence.cms", Kind.STATISTICAL, "the chain does not start from the reversed kernel at x*, or the averaged transition"
-          " density is another kernel's.", chib, thorough=True),
-    Check("evidence.estimators", Kind.STATISTICAL, "one estimator has a mistake of its own: a volume, a count, a constant.", estimators, thorough=True),
-)  # fmt: skip
+    Check(
+        "evidence.fit",
+        Kind.EXACT,
+        "an M-step misses a term, or symmetries are counted as parameters.",
+        fit,
+        thorough=True,
+    ),
+    Check(
+        "evidence.constrained",
+        Kind.STATISTICAL,
+        "a variable is redrawn from the wrong part of its prior, or never.",
+        constrained,
+        thorough=True,
+    ),
+    Check(
+        "evidence.crooks-tempered",
+        Kind.STATISTICAL,
+        "a kernel that does not keep the annealed"
+        " density, a reversal that is"
+        " none, or a density with a constant missing.",
+        crooks_tempered,
+    ),
+    Check(
+        "evidence.crooks-prefix",
+        Kind.STATISTICAL,
+        "the entering or leaving point's weight or draw is wrong.",
+        crooks_prefix,
+        thorough=True,
+    ),
+    Check(
+        "evidence.particles",
+        Kind.STATISTICAL,
+        "weights and resampling do not fit together.",
+        particles,
+        thorough=True,
+    ),
+    Check(
+        "evidence.cms",
+        Kind.STATISTICAL,
+        "the chain does not start from the reversed kernel at"
+        " x*, or the averaged transition"
+        " density is another kernel's.",
+        chib,
+        thorough=True,
+    ),
+    Check(
+        "evidence.estimators",
+        Kind.STATISTICAL,
+        "one estimator has a mistake of its own: a volume, a count, a constant.",
+        estimators,
+        thorough=True,
+    ),
+)

@@ -1,9 +1,11 @@
-"""Forward and reverse runs on many simulated data sets at once, and what Crooks' relation says about them.
+"""Forward and reverse runs on many simulated data sets at once, and what Crooks' relation says
+about them.
 
-The path measures satisfy q_B(l) = q_F(l) exp(l - log Z) for l = log w read as an estimate of log Z. Hence, for any
-bounded h, E_F[h(l) s(l - log Z)] = E_B[h(l) (1 - s(l - log Z))] with s the logistic function; and for one forward
-and one reverse value on the same data, whatever Z is, P(l_B > l_F given |l_B - l_F| = d) = s(d). Both sides are
-bounded, so that p-values hold in the tails, however heavy those of the weights are.
+The path measures satisfy q_B(l) = q_F(l) exp(l - log Z) for l = log w read as an estimate of log Z.
+Hence, for any bounded h, E_F[h(l) s(l - log Z)] = E_B[h(l) (1 - s(l - log Z))] with s the logistic
+function; and for one forward and one reverse value on the same data, whatever Z is, P(l_B > l_F
+given |l_B - l_F| = d) = s(d). Both sides are bounded, so that p-values hold in the tails, however
+heavy those of the weights are.
 """
 
 import functools
@@ -13,12 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.anneal import Forward, Resampling, Reverse
 from bracketz.check.statistics import bonferroni, mean_zero_p, normal_p
 from bracketz.check.subject import Instance, draw, jit_draws
+from bracketz.core.capabilities import Enumerable, log_evidence
+from bracketz.core.path import Path
+from bracketz.engine.anneal import Forward, Resampling, Reverse
 from bracketz.estimators.chib import ChibProgram
-from bracketz.models.base import Enumerable, log_evidence
-from bracketz.path import Path, tempered
+from bracketz.paths import Tempered
 
 BLOCK = 250
 BINS = 6
@@ -29,7 +32,8 @@ MOST_DENSITIES = 60_000_000
 
 
 class Runs(NamedTuple):
-    """Log-ML values of both directions, (data sets, chains), and the exact evidence (None if unknown)."""
+    """Log-ML values of both directions, (data sets, chains), and the exact evidence (None if
+    unknown)."""
 
     forward: np.ndarray
     reverse: np.ndarray
@@ -52,7 +56,8 @@ def both_directions(
     sweeps: int = 1,
     particles: int = 1,
 ) -> Runs:
-    """``data_sets`` draws of (x, y) from the joint; on each, ``chains`` runs up from the prior and down from x.
+    """``data_sets`` draws of (x, y) from the joint; on each, ``chains`` runs up from the prior and
+    down from x.
 
     The exact evidence comes along where that many are affordable.
     """
@@ -65,20 +70,26 @@ def both_directions(
 
 
 def chib_both_ways(instance: Instance, samples: int, burn_in: int, data_sets: int, key) -> Runs:
-    """CMS's estimate as the forward value; as the reverse one, the same formula for a chain from the exact sample.
+    """CMS's estimate as the forward value; as the reverse one, the same formula for a chain from
+    the exact sample.
 
-    CMS draws the chain x_1..x_S about x* with density P(x_1..x_S) * mean_s T(x* | x_s) / p(x* | y), P the law of a
-    stationary chain. A stationary chain that has nothing to do with x* follows P itself. The quotient of the two laws is
-    Z / w with w = p(x*, y) / mean_s T(x* | x_s), which is Crooks' relation, for any x*.
+    CMS draws the chain x_1..x_S about x* with density P(x_1..x_S) * mean_s T(x* | x_s) / p(x* | y),
+    P the law of a stationary chain. A stationary chain that has nothing to do with x* follows P
+    itself. The quotient of the two laws is Z / w with w = p(x*, y) / mean_s T(x* | x_s), which is
+    Crooks' relation, for any x*.
     """
-    model, shape, path = instance.model, instance.shape, tempered(burn_in)
+    model, shape, path = instance.model, instance.shape, Tempered().through(burn_in)
     return _over_data_sets(
-        instance, data_sets, key, lambda keys, nodes: _chib(model, shape, path, keys, nodes, samples)
+        instance,
+        data_sets,
+        key,
+        lambda keys, nodes: _chib(model, shape, path, keys, nodes, samples),
     )
 
 
 def _over_data_sets(instance: Instance, data_sets: int, key, values) -> Runs:
-    """``values(keys, nodes)``: forward values, reverse values and evidences (0 without nodes) of a block of data sets."""
+    """``values(keys, nodes)``: forward values, reverse values and evidences (0 without nodes) of a
+    block of data sets."""
     model = instance.model
     exact = isinstance(model, Enumerable) and affordable(instance, data_sets) == data_sets
     nodes = jax.tree.map(jnp.asarray, model.nodes(instance.shape)) if exact else None
@@ -170,7 +181,8 @@ def _residuals(work_f, work_b) -> np.ndarray:
 
 
 def _order_p(forward, reverse) -> float:
-    """P(l_B > l_F given the distance d) = s(d): sums over bins of d, where the variance is known exactly."""
+    """P(l_B > l_F given the distance d) = s(d): sums over bins of d, where the variance is known
+    exactly."""
     distance = np.abs(reverse - forward)
     apart = distance > 1e-9
     surplus, p = (reverse > forward)[apart] - _logistic(distance[apart]), _logistic(distance[apart])

@@ -1,9 +1,9 @@
 """Integrals of exp(quadratic), done exactly in any dimension.
 
-Where log g(x) is a quadratic, its integral is exp(log g(mode)) (2 pi)^(P/2) det(-H)^(-1/2): Laplace's
-approximation without an error. Many densities here are quadratic in something (in the centres given the
-assignments, in the data given the state, in a Gaussian prior's variable), which makes their normalisation an
-exact check. Cost: one Hessian, O(P^2) evaluations.
+Where log g(x) is a quadratic, its integral is exp(log g(mode)) (2 pi)^(P/2) det(-H)^(-1/2):
+Laplace's approximation without an error. Many densities here are quadratic in something (in the
+centres given the assignments, in the data given the state, in a Gaussian prior's variable), which
+makes their normalisation an exact check. Cost: one Hessian, O(P^2) evaluations.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,8 @@ class Integral(NamedTuple):
 
 
 def integrate(log_g, x, other) -> Integral:
-    """log of the integral of exp(log_g) over R^P, expanded at ``x`` and tested for being quadratic at ``other``."""
+    """log of the integral of exp(log_g) over R^P, expanded at ``x`` and tested for being quadratic
+    at ``other``."""
     value, gradient = jax.value_and_grad(log_g)(x)
     precision = -jax.hessian(log_g)(x)
     mode = x + jnp.linalg.solve(precision, gradient)
@@ -33,7 +34,9 @@ def integrate(log_g, x, other) -> Integral:
     misfit = jnp.where(proper & jnp.isfinite(misfit), misfit, jnp.inf)
     log_det = jnp.linalg.slogdet(precision)[1]
     peak = log_g(mode)
-    return Integral(peak + 0.5 * x.shape[0] * jnp.log(2 * jnp.pi) - 0.5 * log_det, mode, precision, misfit)
+    return Integral(
+        peak + 0.5 * x.shape[0] * jnp.log(2 * jnp.pi) - 0.5 * log_det, mode, precision, misfit
+    )
 
 
 #: Above this, a function is not quadratic and the integral means nothing.

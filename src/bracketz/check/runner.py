@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from bracketz.check import (
     agreement,
@@ -11,20 +11,28 @@ from bracketz.check import (
     conditionals,
     densities,
     engine,
-    estimator_probes,
     evidence,
     geweke,
-    probes,
     transitions,
     variational,
-)  # fmt: skip
-from bracketz.check.outcome import FAMILY_WISE_RATE, Check, Finding, Kind, NotApplicable, Report, Result
+)
+from bracketz.check.report import (
+    FAMILY_WISE_RATE,
+    Check,
+    CheckResult,
+    Finding,
+    Kind,
+    NotApplicable,
+    Report,
+)
 from bracketz.check.subject import LEVELS, Subject
+from bracketz.core.model import Model, Shape
+from bracketz.core.precision import double_precision
+from bracketz.core.validation import check_seed
+from bracketz.data.identity import model_label
+from bracketz.engine.devices import use_all_cores
+from bracketz.engine.session import Session
 from bracketz.errors import InputError, unknown
-from bracketz.models.base import Model, Shape
-from bracketz.runtime import double_precision, use_all_cores
-from bracketz.session import Session
-from bracketz.simulation import check_seed, model_label
 
 LEVEL_NAMES = tuple(LEVELS)
 #: The order of the paper's appendix: exact and cheap first, then distributions, then estimates.
@@ -34,32 +42,70 @@ FAMILIES = (
     caches,
     densities,
     variational,
-    probes,
-    estimator_probes,
     engine,
     geweke,
     evidence,
     bounds,
     agreement,
 )
-ALL = tuple(check for family in FAMILIES for check in family.CHECKS)
-ORDERED = tuple(sorted(ALL, key=lambda check: check.kind is not Kind.EXACT))
 
 
-def planned(level: str = "standard", only: str | None = None) -> tuple[Check, ...]:
-    """The checks of a run, in order. ``only`` names a family (conditionals) or one check (conditionals.ratios)."""
+def in_order(families: Iterable) -> tuple[Check, ...]:
+    """The checks of some families, exact ones first."""
+    every = [check for family in families for check in family.CHECKS]
+    return tuple(sorted(every, key=lambda check: check.kind is not Kind.EXACT))
+
+
+CHECKS = in_order(FAMILIES)
+
+
+def planned(
+    level: str = "standard", only: str | None = None, checks: Sequence[Check] = CHECKS
+) -> tuple[Check, ...]:
+    """The checks of a run, in order.
+
+    Args:
+        level: "quick" leaves out the thorough ones.
+        only: a family (conditionals) or one check (conditionals.ratios).
+        checks: to choose from.
+
+    Returns:
+        The chosen checks.
+
+    Raises:
+        InputError: there is no such check.
+
+    Example:
+        >>> import bracketz as bz
+        >>> [check.name for check in bz.check.planned(only="caches")]
+        ['caches.walk', 'caches.constrained']
+    """
     if only is None:
-        return tuple(check for check in ORDERED if not (check.thorough and level == "quick"))
-    chosen = tuple(check for check in ORDERED if only in (check.name, check.family))
+        return tuple(check for check in checks if not (check.thorough and level == "quick"))
+    chosen = tuple(check for check in checks if only in (check.name, check.family))
     if not chosen:
-        names = {check.family for check in ORDERED} | {check.name for check in ORDERED}
+        names = {check.family for check in checks} | {check.name for check in checks}
         raise unknown("check", only, sorted(names))
     return chosen
 
 
 def cases(model: Model, **options) -> Iterator[tuple[str, "Case"]]:
-    """(name, function that raises AssertionError) for each check: parameters for pytest."""
-    for check in planned(options.get("level", "standard"), options.pop("only", None)):
+    """One parameter for pytest per check.
+
+    Args:
+        model: the model to check.
+        **options: as in ``run``.
+
+    Returns:
+        Pairs of a check's name and a function that raises AssertionError if it fails.
+
+    Example:
+        >>> import bracketz as bz
+        >>> cases = dict(bz.check.cases(bz.Clustering(), level="quick", only="densities.powers"))
+        >>> cases["densities.powers"]()
+    """
+    chosen = planned(options.get("level", "standard"), options.pop("only", None))
+    for check in (*chosen, *options.get("more", ())):
         yield check.name, Case(model, check, options)
 
 
@@ -82,53 +128,106 @@ def run(
     shape: Shape | None = None,
     only: str | None = None,
     keep_going: bool = False,
+    more: Sequence[Check] = (),
     session: Session | None = None,
 ) -> Report:
     """Check ``model``; stop at the first failure unless ``keep_going``.
 
-    ``shape`` is the (rows, columns) of data the model is checked with where it offers no tiny instance. A correct
-    model fails anything with probability at most ``FAMILY_WISE_RATE``, whatever the level; ``only`` does not change
-    a check's threshold, so that its verdict is the one of the whole run.
+    Args:
+        model: the model to check. level: "quick", "standard" or "deep": how much the statistical
+        checks draw. seed: everything random follows from it. shape: (rows, columns) of the data the
+        model is checked with where it offers no tiny instance. only: a family or one check. It does
+        not change a check's threshold, so that its verdict is the one of
+            the whole run.
+        keep_going: go on after a failure.
+        more: checks of your own, run after the others.
+        session: who watches the progress.
+
+    Returns:
+        Every verdict. A correct model fails anything with probability at most ``FAMILY_WISE_RATE``,
+        whatever the level.
+
+    Raises:
+        InputError: an unknown level or check, or a shape the model cannot describe.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.check.run(bz.Clustering(), only="densities.powers").passed
+        True
     """
-    if level not in LEVELS:
-        raise unknown("level", level, LEVELS)
-    check_seed(seed)
     shape = shape or model.default_shape
     if min(shape) < 1:
-        raise InputError(f"the data need at least one row and one column, got {shape[0]} x {shape[1]}")
+        raise InputError(
+            f"the data need at least one row and one column, got {shape[0]} x {shape[1]}"
+        )
     model.check_shape(shape)
+    subject = Subject(model, shape, level, seed)
+    return verdicts(
+        model_label(model),
+        (*CHECKS, *more),
+        subject,
+        only=only,
+        keep_going=keep_going,
+        session=session,
+    )
+
+
+def verdicts(
+    who: str,
+    checks: Sequence[Check],
+    subject: Subject,
+    *,
+    only: str | None,
+    keep_going: bool,
+    session: Session | None,
+) -> Report:
+    """Run some checks on a subject; p-values share ``FAMILY_WISE_RATE`` among all of ``checks``."""
+    if subject.level not in LEVELS:
+        raise unknown("level", subject.level, LEVELS)
+    check_seed(subject.seed)
     session = session or Session()
     use_all_cores()
-    subject = Subject(model, shape, level, seed)
-    checks = planned(level, only)
-    share = FAMILY_WISE_RATE / sum(check.kind is Kind.STATISTICAL for check in ORDERED)
-    results: list[Result] = []
-    with double_precision(), session.task(f"check {level}", len(checks), 0) as report:
-        for number, check in enumerate(checks, start=1):
+    chosen = planned(subject.level, only, checks)
+    statistical = sum(check.kind is Kind.STATISTICAL for check in checks)
+    share = FAMILY_WISE_RATE / max(statistical, 1)
+    results: list[CheckResult] = []
+    with double_precision(), session.task(f"check {subject.level}", len(chosen), 0) as report:
+        for number, check in enumerate(chosen, start=1):
             results.append(_verdict(check, subject, share))
             report(number, math.nan)
             if results[-1].passed is False and not keep_going:
                 break
-    return Report(model_label(model), level, seed, tuple(results), len(checks))
+    return Report(who, subject.level, subject.seed, tuple(results), len(chosen))
 
 
-def _verdict(check: Check, subject: Subject, share: float) -> Result:
+def _verdict(check: Check, subject: Subject, share: float) -> CheckResult:
     began = time.perf_counter()
+    finding: Finding | None
     try:
-        finding: Finding | None = check.look(subject)
-        detail = finding.detail  # type: ignore[union-attr]
+        finding = check.look(subject)
+        detail = finding.detail
     except NotApplicable as reason:
         finding, detail = None, str(reason)
     seconds = time.perf_counter() - began
     if finding is None:
-        return Result(check.name, check.kind, None, float("nan"), float("nan"), detail, check.bug, seconds)
+        nothing = float("nan")
+        return CheckResult(
+            check.name, check.kind, None, nothing, nothing, detail, check.bug, seconds
+        )
     if check.kind is Kind.STATISTICAL:
         threshold = share
         passed = finding.statistic >= threshold
     else:
         threshold = finding.tolerance or 0.0
         passed = finding.statistic <= threshold
-    return Result(
-        check.name, check.kind, bool(passed), float(finding.statistic), threshold, detail, check.bug, seconds,
+    return CheckResult(
+        check.name,
+        check.kind,
+        bool(passed),
+        float(finding.statistic),
+        threshold,
+        detail,
+        check.bug,
+        seconds,
         finding.picture,
-    )  # fmt: skip
+    )

@@ -1,4 +1,5 @@
-"""p-values that hold in the tails: bounded statistics, known variances, conservative corrections."""
+"""p-values that hold in the tails: bounded statistics, known variances, conservative
+corrections."""
 
 import numpy as np
 from scipy import stats
@@ -16,7 +17,8 @@ def normal_p(z) -> np.ndarray:
 
 
 def mean_zero_p(values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Two-sided Student test that the mean along ``axis`` is 0; constant columns of zeros have p = 1."""
+    """Two-sided Student test that the mean along ``axis`` is 0; constant columns of zeros have p =
+    1."""
     n = values.shape[axis]
     mean, error = values.mean(axis), values.std(axis, ddof=1) / np.sqrt(n)
     # Spread at the level of rounding is no spread: a deviation of that size proves nothing either.
@@ -55,7 +57,8 @@ def white_p(vectors: np.ndarray, seed: int = 0) -> float:
 
 
 def uniform_p(values: np.ndarray) -> float:
-    """Kolmogorov's test that ``values`` are uniform on [0, 1] (asymptotic, which is conservative)."""
+    """Kolmogorov's test that ``values`` are uniform on [0, 1] (asymptotic, which is
+    conservative)."""
     n = len(values)
     ordered = np.sort(values)
     grid = np.arange(n + 1) / n

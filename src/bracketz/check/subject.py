@@ -11,19 +11,22 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 
-from bracketz.check.outcome import NotApplicable
-from bracketz.models.base import Collapsed, Enumerable, Model, Shape
+from bracketz.check.report import NotApplicable
+from bracketz.core.capabilities import Collapsed, Enumerable
+from bracketz.core.model import Model, Shape
 
 
 def _compiling(effort: int):
-    """``jax.jit`` that compiles in a third of the time: XLA's CPU compiler optimises this much (of 3) and takes the emitters
-    before the newest. Only for versions of jaxlib that are known to know these settings."""
+    """``jax.jit`` that compiles in a third of the time: XLA's CPU compiler optimises this much (of
+    3) and takes the emitters before the newest. Only for versions of jaxlib that are known to know
+    these settings."""
     settings = {"xla_backend_optimization_level": effort, "xla_cpu_use_fusion_emitters": False}
     known = jaxlib.__version__.startswith("0.10.")
     return functools.partial(jax.jit, compiler_options=settings if known else None)
 
 
-#: The kit's own programs: compiling them takes longer than running them, once on a few numbers or on thousands of draws.
+#: The kit's own programs: compiling them takes longer than running them, once on a few numbers or
+#: on thousands of draws.
 #: The estimators are compiled as always.
 jit_once, jit_draws = _compiling(0), _compiling(1)
 
@@ -68,14 +71,16 @@ class Subject:
 
     @cached_property
     def tiny(self) -> Instance:
-        """The instance for everything statistical: the tiny one if the model offers one, else as given."""
+        """The instance for everything statistical: the tiny one if the model offers one, else as
+        given."""
         if isinstance(self.model, Enumerable):
             return Instance("tiny", *self.model.tiny())
         return Instance("as given", self.model, self.shape)
 
     @cached_property
     def instances(self) -> tuple[Instance, ...]:
-        """The instances for exact checks: tiny, and the model's own hyperparameters on a few rows and components."""
+        """The instances for exact checks: tiny, and the model's own hyperparameters on a few rows
+        and components."""
         if not isinstance(self.model, Enumerable):
             return (self.tiny,)
         return self.tiny, self.few_rows(3, 3)
@@ -94,11 +99,14 @@ class Subject:
 
     def key(self, name: str):
         """Randomness for one check, the same whichever other checks run."""
-        return jax.random.fold_in(jax.random.key(self.seed, impl="threefry2x32"), crc32(name.encode()))
+        return jax.random.fold_in(
+            jax.random.key(self.seed, impl="threefry2x32"), crc32(name.encode())
+        )
 
 
 def fewer_components(model: Model, most: int) -> Model:
-    """The model with at most ``most`` components, its per-component values cut; unchanged if it has none."""
+    """The model with at most ``most`` components, its per-component values cut; unchanged if it has
+    none."""
     count = getattr(model, "components", None)
     if not isinstance(count, int) or count <= most:
         return model
@@ -112,13 +120,16 @@ def fewer_components(model: Model, most: int) -> Model:
 
 
 def power_rows(n: int, positive: bool = False) -> np.ndarray:
-    """Rows of powers a model must get right: 0, 1, between, mixed with exact 0 and 1 inside, a prefix."""
+    """Rows of powers a model must get right: 0, 1, between, mixed with exact 0 and 1 inside, a
+    prefix."""
     mixed = np.linspace(0.15, 0.85, n) if n > 1 else np.array([0.4])
     if positive:
         return np.stack([np.ones(n), np.full(n, 0.37), mixed])
     edges = mixed.copy()
     edges[0], edges[-1] = (0.0, 1.0) if n > 1 else (0.4, 0.4)
-    return np.stack([np.zeros(n), np.ones(n), np.full(n, 0.37), edges, (np.arange(n) < (n + 1) // 2) * 1.0])
+    return np.stack(
+        [np.zeros(n), np.ones(n), np.full(n, 0.37), edges, (np.arange(n) < (n + 1) // 2) * 1.0]
+    )
 
 
 def describe_powers(powers) -> str:
@@ -130,7 +141,8 @@ def describe_powers(powers) -> str:
 
 @functools.partial(jax.jit, static_argnames="shape")
 def draw(model: Model, shape: Shape, key):
-    """(state, parameters, y) from the joint; parameters are None where nothing is integrated out."""
+    """(state, parameters, y) from the joint; parameters are None where nothing is integrated
+    out."""
     key_state, key_parameters, key_data = jax.random.split(key, 3)
     state = model.sample_prior(key_state, shape)
     if isinstance(model, Collapsed):
@@ -141,7 +153,8 @@ def draw(model: Model, shape: Shape, key):
 
 @functools.partial(jit_once, static_argnames=("shape", "count"))
 def draw_many(model: Model, shape: Shape, key, count: int):
-    """(keys, states, parameters, y): ``count`` draws with their keys, and one data set of its own."""
+    """(keys, states, parameters, y): ``count`` draws with their keys, and one data set of
+    its own."""
     key_data, key_states = jax.random.split(key)
     keys = jax.random.split(key_states, count)
     every = jnp.concatenate([key_data[None], keys])
@@ -150,7 +163,8 @@ def draw_many(model: Model, shape: Shape, key, count: int):
 
 
 def outline(function, *arguments):
-    """What ``function`` returns, for its types and names: it is traced, and nothing is computed or compiled."""
+    """What ``function`` returns, for its types and names: it is traced, and nothing is computed or
+    compiled."""
     seen: list[Any] = []
     jax.eval_shape(lambda *traced: seen.append(function(*traced)), *arguments)
     return seen[0]
@@ -167,7 +181,8 @@ def show(tree) -> str:
     """A state in one line: short numbers, no types."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
     return ", ".join(
-        np.array2string(a, precision=3, suppress_small=True, threshold=20).replace("\n", "") for a in leaves
+        np.array2string(a, precision=3, suppress_small=True, threshold=20).replace("\n", "")
+        for a in leaves
     )
 
 
@@ -178,7 +193,9 @@ def flatten(tree):
     shapes = [np.shape(leaf) for leaf in leaves]
 
     def back(vector):
-        parts = [vector[a:b].reshape(s) for a, b, s in zip(sizes[:-1], sizes[1:], shapes, strict=True)]
+        parts = [
+            vector[a:b].reshape(s) for a, b, s in zip(sizes[:-1], sizes[1:], shapes, strict=True)
+        ]
         return jax.tree.unflatten(treedef, parts)
 
     return jnp.concatenate([jnp.ravel(jnp.asarray(leaf, float)) for leaf in leaves]), back
@@ -186,13 +203,17 @@ def flatten(tree):
 
 def is_real(tree) -> bool:
     """Every leaf continuous."""
-    return all(jnp.issubdtype(jnp.asarray(leaf).dtype, jnp.floating) for leaf in jax.tree.leaves(tree))
+    return all(
+        jnp.issubdtype(jnp.asarray(leaf).dtype, jnp.floating) for leaf in jax.tree.leaves(tree)
+    )
 
 
 def tally(found, states) -> np.ndarray:
     """How often each of ``states`` occurs in ``found`` (leading axes)."""
     every, seen = (
-        np.concatenate([np.asarray(a, float).reshape(np.shape(a)[0], -1) for a in jax.tree.leaves(t)], axis=1)
+        np.concatenate(
+            [np.asarray(a, float).reshape(np.shape(a)[0], -1) for a in jax.tree.leaves(t)], axis=1
+        )
         for t in (states, found)
     )
     unique, inverse = np.unique(np.concatenate([every, seen]), axis=0, return_inverse=True)

@@ -1,4 +1,5 @@
-"""Whole sweeps, still step 1 of the appendix: transition densities, their reversal, and what ``step`` really draws."""
+"""Whole sweeps, still step 1 of the appendix: transition densities, their reversal, and what
+``step`` really draws."""
 
 from typing import Any
 
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.check.conditionals import balance, random_states
-from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.statistics import counts_p
 from bracketz.check.subject import (
     Instance,
@@ -20,13 +21,15 @@ from bracketz.check.subject import (
     show,
     tally,
 )
-from bracketz.kernel import Compose, Kernel, ScoredKernel
-from bracketz.models.base import TransitionDensity
+from bracketz.core.capabilities import TransitionDensity
+from bracketz.core.kernel import Kernel, ScoredKernel
+from bracketz.kernels.compose import Compose
 
 
 def reversal(subject: Subject) -> Finding:
-    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored chain. The parts of a
-    composed kernel that have a transition density are checked for moves they make themselves."""
+    """f(x) T(x'|x) = f(x') R(x|x') for random pairs: the kernel and, where there is one, the scored
+    chain. The parts of a composed kernel that have a transition density are checked for moves they
+    make themselves."""
     cases = []
     for instance in subject.instances:
         model = instance.model
@@ -39,10 +42,14 @@ def reversal(subject: Subject) -> Finding:
             def pair(x, new, powers, model=model, y=y):
                 kernel = model.kernel(y, powers)
                 left = model.log_annealed(x, y, powers) + kernel.log_prob(new, x)
-                return balance(left, model.log_annealed(new, y, powers) + kernel.reversed().log_prob(x, new))
+                return balance(
+                    left, model.log_annealed(new, y, powers) + kernel.reversed().log_prob(x, new)
+                )
 
             over = jit_once(jax.vmap(jax.vmap(pair, (None, None, 0)), (0, 0, None)))
-            cases.append(_pair_case(over(states, others, rows), states, others, rows, instance, "the kernel"))
+            cases.append(
+                _pair_case(over(states, others, rows), states, others, rows, instance, "the kernel")
+            )
         for number, part in enumerate(_parts(kernel)):
             if isinstance(part, ScoredKernel):
 
@@ -50,16 +57,20 @@ def reversal(subject: Subject) -> Finding:
                     part = _parts(model.kernel(y, powers))[number]
                     new = part.step(key, x)
                     left = model.log_annealed(x, y, powers) + part.log_prob(new, x)
-                    return left - model.log_annealed(new, y, powers) - part.reversed().log_prob(x, new)
+                    return (
+                        left - model.log_annealed(new, y, powers) - part.reversed().log_prob(x, new)
+                    )
 
                 over = jit_once(jax.vmap(jax.vmap(moved, (None, None, 0)), (0, 0, None)))
                 error = np.abs(np.asarray(over(keys, states, rows)))
                 s, b = np.unravel_index(np.argmax(error), error.shape)
                 cases.append(
-                    Case(
+                    Discrepancy(
                         float(error.max()),
-                        f"part {number + 1} of the kernel and its reversal disagree by {error[s, b]:.2g} nats on a move from"
-                        f" {show(jax.tree.map(lambda a, s=s: a[s], states))} at powers {describe_powers(rows[b])}.",
+                        f"part {number + 1} of the kernel and its reversal disagree by"
+                        f" {error[s, b]:.2g} nats on a move from"
+                        f" {show(jax.tree.map(lambda a, s=s: a[s], states))} at powers"
+                        f" {describe_powers(rows[b])}.",
                     )
                 )
         if isinstance(model, TransitionDensity):
@@ -72,13 +83,20 @@ def reversal(subject: Subject) -> Finding:
                 error = balance(left, there + chain.kernel.reversed().log_prob(x, new))
                 return x, new, error, here - _chain_density(model, x, y)
 
-            over = jit_once(lambda keys, *ends, chained=chained: jax.vmap(chained)(keys, keys[::-1], *ends))
+            over = jit_once(
+                lambda keys, *ends, chained=chained: jax.vmap(chained)(keys, keys[::-1], *ends)
+            )
             starts, ends, error, gaps = jax.tree.map(np.asarray, over(keys, states, others))
             one = np.ones((1, instance.shape[0]))
-            cases.append(_pair_case(error[:, None], starts, ends, one, instance, "the scored chain"))
+            cases.append(
+                _pair_case(error[:, None], starts, ends, one, instance, "the scored chain")
+            )
             gap = float(np.max(np.abs(gaps)))
             cases.append(
-                Case(gap, f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.")
+                Discrepancy(
+                    gap,
+                    f"log_joint of the scored chain misses the model's density by {gap:.2g} nats.",
+                )
             )
     return worst(cases, "the kernel has no transition density (ScoredKernel)")
 
@@ -110,11 +128,11 @@ def _chain_density(model, x, y):
     return model.log_joint(own, rest, y, ones)
 
 
-def _pair_case(error, states, others, rows, instance: Instance, who: str) -> Case:
+def _pair_case(error, states, others, rows, instance: Instance, who: str) -> Discrepancy:
     error = np.abs(np.asarray(error))
     s, b = np.unravel_index(np.argmax(error), error.shape)
     x, new = (show(jax.tree.map(lambda a: a[s], t)) for t in (states, others))
-    return Case(
+    return Discrepancy(
         float(error.max()),
         f"{who} and its reversal disagree by {error[s, b]:.2g} nats between {x} and {new} at powers"
         f" {describe_powers(rows[b])} ({instance.label}).",
@@ -135,7 +153,8 @@ def _matrix_instance(subject: Subject) -> tuple[Any, tuple[int, int], Any]:
 
 
 def matrix(subject: Subject) -> Finding:
-    """The whole transition matrix of a tiny instance: rows sum to 1, f T = f, and f(x) T(x'|x) = f(x') R(x|x')."""
+    """The whole transition matrix of a tiny instance: rows sum to 1, f T = f, and f(x) T(x'|x) =
+    f(x') R(x|x')."""
     model, shape, states = _matrix_instance(subject)
     _, _, y = draw(model, shape, subject.key("matrix"))
     rows = power_rows(shape[0])
@@ -163,14 +182,14 @@ def matrix(subject: Subject) -> Finding:
     found = np.asarray(jit_once(lambda rows: jax.lax.map(errors, rows))(rows))
     what = ("do not sum to 1", "do not keep the density", "are not matched by the reversed kernel")
     b, w = np.unravel_index(np.argmax(found), found.shape)
-    sentence = (
-        f"transition probabilities {what[w]}, by {found[b, w]:.2g}, at powers {describe_powers(rows[b])}."
-    )
+    where = f"by {found[b, w]:.2g}, at powers {describe_powers(rows[b])}"
+    sentence = f"transition probabilities {what[w]}, {where}."
     return Finding(float(found.max()), sentence, 1e-9)
 
 
 def steps(subject: Subject) -> Finding:
-    """``step`` draws what ``log_prob`` scores: frequencies from fixed states of a tiny instance, both directions."""
+    """``step`` draws what ``log_prob`` scores: frequencies from fixed states of a tiny instance,
+    both directions."""
     model, shape, states = _matrix_instance(subject)
     key = subject.key("steps")
     _, _, y = draw(model, shape, key)
@@ -201,10 +220,26 @@ def steps(subject: Subject) -> Finding:
 
 
 CHECKS = (
-    Check("conditionals.reversal", Kind.EXACT, "the reversed sweep does not visit in the opposite order, or the"
-          " transition density leaves a sub-step out.", reversal),
-    Check("conditionals.matrix", Kind.EXACT, "the sweep does not leave the annealed density invariant at some row of"
-          " powers.", matrix),
-    Check("conditionals.steps", Kind.STATISTICAL, "step does not draw what log_prob scores: noise of the wrong law, a"
-          " variable that is never updated, randomness used twice.", steps),
-)  # fmt: skip
+    Check(
+        "transitions.reversal",
+        Kind.EXACT,
+        "the reversed sweep does not visit in the opposite"
+        " order, or the"
+        " transition density leaves a sub-step out.",
+        reversal,
+    ),
+    Check(
+        "transitions.matrix",
+        Kind.EXACT,
+        "the sweep does not leave the annealed density invariant at some row of powers.",
+        matrix,
+    ),
+    Check(
+        "transitions.steps",
+        Kind.STATISTICAL,
+        "step does not draw what log_prob scores: noise"
+        " of the wrong law, a"
+        " variable that is never updated, randomness used twice.",
+        steps,
+    ),
+)

@@ -1,4 +1,5 @@
-"""Variational updates: each is a stationary point of the objective in its own factor, and never lowers it."""
+"""Variational updates: each is a stationary point of the objective in its own factor, and never
+lowers it."""
 
 import math
 
@@ -6,17 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.check.outcome import Case, Check, Finding, Kind, NotApplicable, worst
+from bracketz.check.report import Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import Subject, draw, jit_once
-from bracketz.models.base import Variational
+from bracketz.core.capabilities import Variational
 
 
 def updates(subject: Subject) -> Finding:
-    """After an update of some leaves of q, the objective's derivative towards any other belief in those leaves is 0,
-    its second derivative not positive, and its value not below the one before.
+    """After an update of some leaves of q, the objective's derivative towards any other belief in
+    those leaves is 0, its second derivative not positive, and its value not below the one before.
 
-    Directions are differences of two beliefs, so that they stay inside the family (probabilities that sum to 1,
-    symmetric covariances).
+    Directions are differences of two beliefs, so that they stay inside the family (probabilities
+    that sum to 1, symmetric covariances).
     """
     if not isinstance(subject.model, Variational):
         raise NotApplicable("the model has no Variational capability")
@@ -30,7 +31,8 @@ def updates(subject: Subject) -> Finding:
             other = family.start(key_other)
             for update in family.updates:  # the other belief: somewhere else, still inside
                 other = update(other)
-            # Halfway to it: a start may be certain of everything, which hides what an update does with doubt.
+            # Halfway to it: a start may be certain of everything, which hides what an update does
+            # with doubt.
             q = jax.tree.map(lambda a, b: (a + b) / 2, family.start(key_q), other)
             before = family.objective(q)
             out = []
@@ -55,7 +57,9 @@ def updates(subject: Subject) -> Finding:
         s, u, w = np.unravel_index(np.argmax(found), found.shape)
         what = ("is not stationary", "is not a maximum", "lowers the objective")[w]
         cases.append(
-            Case(float(found[s, u, w]), f"update {u + 1} {what}, by {found[s, u, w]:.2g} (relative).")
+            Discrepancy(
+                float(found[s, u, w]), f"update {u + 1} {what}, by {found[s, u, w]:.2g} (relative)."
+            )
         )
     return worst(cases, "")
 
@@ -71,7 +75,8 @@ def _second_order(along):
 
 
 def bound(subject: Subject) -> Finding:
-    """The objective never exceeds the exact evidence of a tiny instance; by how much it does is the statistic."""
+    """The objective never exceeds the exact evidence of a tiny instance; by how much it does is the
+    statistic."""
     if not isinstance(subject.model, Variational):
         raise NotApplicable("the model has no Variational capability")
     instance = subject.enumerable
@@ -86,14 +91,18 @@ def bound(subject: Subject) -> Finding:
                 q = update(q)
             return q
 
-        return jax.vmap(lambda k: family.objective(jax.lax.fori_loop(0, 30, sweep, family.start(k))))(keys)
+        return jax.vmap(
+            lambda k: family.objective(jax.lax.fori_loop(0, 30, sweep, family.start(k)))
+        )(keys)
 
     for s in range(3):
-        _, _, y = draw(instance.model, instance.shape, jax.random.fold_in(subject.key("vb bound"), s))
+        _, _, y = draw(
+            instance.model, instance.shape, jax.random.fold_in(subject.key("vb bound"), s)
+        )
         truth = instance.model.exact_evidence(np.asarray(y))
         top = float(np.max(best(y, jax.random.split(subject.key(f"start {s}"), 8))))
         cases.append(
-            Case(
+            Discrepancy(
                 max(top - truth, 0.0),
                 f"the variational bound exceeds the exact evidence by {top - truth:.3g} nats.",
             )
@@ -102,7 +111,8 @@ def bound(subject: Subject) -> Finding:
 
 
 def relabelings(subject: Subject) -> Finding:
-    """The symmetry correction is the log of a number of permutations: K! for K exchangeable components."""
+    """The symmetry correction is the log of a number of permutations: K! for K exchangeable
+    components."""
     if not isinstance(subject.model, Variational):
         raise NotApplicable("the model has no Variational capability")
     cases = []
@@ -113,17 +123,29 @@ def relabelings(subject: Subject) -> Finding:
         claimed = float(instance.model.variational(y).log_relabelings)
         error = abs(claimed - math.lgamma(instance.model.components + 1))
         cases.append(
-            Case(
+            Discrepancy(
                 error,
-                f"{instance.model.components} components are said to have exp({claimed:.4g}) relabelings.",
+                f"{instance.model.components} components are said to have exp({claimed:.4g})"
+                f" relabelings.",
             )
         )
     return worst(cases, "")
 
 
 CHECKS = (
-    Check("variational.updates", Kind.EXACT, "an update misses a term of the objective (a variance, a cross term), or the"
-          " objective misses one of the update's.", updates),
+    Check(
+        "variational.updates",
+        Kind.EXACT,
+        "an update misses a term of the objective (a"
+        " variance, a cross term), or the"
+        " objective misses one of the update's.",
+        updates,
+    ),
     Check("variational.relabelings", Kind.EXACT, "the factorial is off by one.", relabelings),
-    Check("variational.bound", Kind.EXACT, "the objective lacks a normalising constant or an entropy.", bound),
-)  # fmt: skip
+    Check(
+        "variational.bound",
+        Kind.EXACT,
+        "the objective lacks a normalising constant or an entropy.",
+        bound,
+    ),
+)

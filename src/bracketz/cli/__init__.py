@@ -10,6 +10,7 @@ def main() -> None:
     import typer
 
     from bracketz.cli.app import app
+    from bracketz.cli.words import translated
     from bracketz.errors import InputError
 
     # Settings of this process, not of the library: double precision throughout, a compilation
@@ -26,7 +27,7 @@ def main() -> None:
     except usage_error as error:
         _fail(error.format_message() + _given_value(error))
     except InputError as error:
-        _fail(str(error))
+        _fail(translated(str(error)))
     except (typer.Abort, KeyboardInterrupt):
         _stopped()
     except MemoryError:
@@ -40,7 +41,8 @@ def main() -> None:
 
 
 def _given_value(error: Any) -> str:
-    """``, got 'ten'``: the word after the option that was refused, which the parser does not name."""
+    """``, got 'ten'``: the word after the option that was refused, which the parser does not
+    name."""
     for option in getattr(getattr(error, "param", None), "opts", ()):
         for word, following in itertools.pairwise(sys.argv):
             if word == option:
@@ -57,7 +59,8 @@ def _fail(sentence: str) -> None:
 
 def _stopped() -> None:
     print(
-        "stopped; an experiment goes on with the same command, and a checkpoint file, if you named one, with --resume",
+        "stopped; an experiment goes on with the same command, and a checkpoint file, if you named"
+        " one, with --resume",
         file=sys.stderr,
     )
     sys.exit(130)

@@ -14,52 +14,64 @@ def check(
     level: Annotated[
         str, typer.Option(help="quick, standard or deep: how much the statistical checks draw.")
     ] = "standard",
-    everything: Annotated[bool, typer.Option("--all", help="Go on after the first failure.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Go on after the first failure.")
+    ] = False,
     only: Annotated[
-        str | None, typer.Option(help="One family (conditionals) or one check (conditionals.ratios).")
+        str | None,
+        typer.Option(help="One family (conditionals) or one check (conditionals.ratios)."),
     ] = None,
     rows: Rows = None,
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
-    report: Annotated[Path | None, typer.Option(help="Folder for pictures, a page and the numbers.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Folder for pictures, a page and the numbers.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --report.")] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Find the bug: check a model's conditionals, caches, densities, sampler and bounds.
 
-    Exact checks come first, then statistical ones; a correct model fails anything with probability at most 1 %.
-    Exit code 1: a check failed.
+    Exact checks come first, then statistical ones; a correct model fails anything with probability
+    at most 1 %. Exit code 1: a check failed.
 
     [dim]bracketz check my_module:MyModel --level quick[/dim]
     """
     from bracketz import check as kit
-    from bracketz.cli import build, show
-    from bracketz.session import Session
+    from bracketz.cli import parsing, tables
+    from bracketz.cli.progress import ProgressBar
+    from bracketz.engine.session import Session
 
     if report is not None and report.exists():
         if not report.is_dir():
             raise InputError(f"--report needs a folder, and {report} is a file")
         if any(report.iterdir()) and not force:
-            raise InputError(f"{report} is not empty; add --force to write there, or name another folder")
-    chosen = build.make_model(model, components, settings or [])
+            raise InputError(
+                f"{report} is not empty; add --force to write there, or name another folder"
+            )
+    chosen = parsing.make_model(model, components, settings or [])
     shape = (
         chosen.default_shape[0] if rows is None else rows,
         chosen.default_shape[1] if columns is None else columns,
     )
-    from bracketz.cli.progress import Bar
-
-    session = Session(progress=Bar(quiet=json))
+    session = Session(progress=ProgressBar(quiet=json))
     answer = kit.run(
-        chosen, level=level, seed=seed, shape=shape, only=only, keep_going=everything, session=session
+        chosen,
+        level=level,
+        seed=seed,
+        shape=shape,
+        only=only,
+        keep_going=everything,
+        session=session,
     )
     if report is not None:
-        from bracketz.check.pictures import save
+        from bracketz.check.pages import save
 
         save(answer, report)
     if json:
-        show.print_json(answer.to_json())
+        tables.print_json(answer.to_json())
     else:
-        show.print_check(answer, report)
+        tables.print_check(answer, report)
     raise typer.Exit(0 if answer.passed else 1)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bracketz.cli.options import CheckpointFile, Json, Resume, Seed, Settings
+from bracketz.cli.words import translated
 from bracketz.errors import InputError, unknown
 
 
@@ -16,26 +17,35 @@ def compare(
         str, typer.Option(help="Names with commas between; your own module:Class too.")
     ] = "clustering,low-rank,binary-attributes",
     components: Annotated[
-        str | None, typer.Option(help="Numbers of components to try, such as 2,3,5,8  [default: the models']")
+        str | None,
+        typer.Option(help="Numbers of components to try, such as 2,3,5,8  [default: the models']"),
     ] = None,
     settings: Settings = None,
     standardize: Annotated[
         bool,
         typer.Option(
-            "--standardize", help="Columns to mean 0, variance 1; bounds stay those of the data as given."
+            "--standardize",
+            help="Columns to mean 0, variance 1; bounds stay those of the data as given.",
         ),
     ] = False,
     missing: Annotated[
-        str, typer.Option(help="Missing entries: refuse, or ignore (treated as unobserved, exactly).")
+        str,
+        typer.Option(help="Missing entries: refuse, or ignore (treated as unobserved, exactly)."),
     ] = "refuse",
     validate: Annotated[
-        bool, typer.Option("--validate", help="Simulate from each fitted model and measure the error there.")
+        bool,
+        typer.Option(
+            "--validate", help="Simulate from each fitted model and measure the error there."
+        ),
     ] = False,
-    simulations: Annotated[int, typer.Option(help="Data sets simulated from each model by --validate.")] = 2,
+    simulations: Annotated[
+        int, typer.Option(help="Data sets simulated from each model by --validate.")
+    ] = 2,
     tolerance: Annotated[
         float,
         typer.Option(
-            help="A bound has settled when two doublings of the distributions raise it by less (nats)."
+            help="A bound has settled when two doublings of the distributions raise it by less"
+            " (nats)."
         ),
     ] = 0.5,
     chains: Annotated[int, typer.Option(help="AIS chains.")] = 20,
@@ -53,43 +63,51 @@ def compare(
     Real data allow lower bounds only; --validate estimates how far they are from the truth.
     Exit code 1: validated, and not decided.
 
-    [dim]bracketz compare --data iris.csv --components 2,3,5 --standardize --validate --plot iris.png[/dim]
+    [dim]bracketz compare --data iris.csv --components 2,3,5 --standardize --validate --plot
+    iris.png[/dim]
     """
-    from bracketz import simulation
-    from bracketz.cli import build, show
-    from bracketz.comparison import compare as run_compare
-    from bracketz.comparison import standardized
+    from bracketz.cli import parsing, tables
+    from bracketz.data.files import load, refuse_existing
+    from bracketz.data.identity import identity
+    from bracketz.inference.compare import compare as run_compare
+    from bracketz.inference.compare import standardized
 
     if plot is not None:
-        simulation.refuse_existing(plot, force)
+        refuse_existing(plot, force)
     if missing not in MISSING:
         raise unknown("--missing", missing, MISSING)
     if validate and simulations < 1:
         raise InputError(f"--simulations must be at least 1, got {simulations}")
     counts = _counts(components)
     chosen = _models(models.split(","), counts, settings or [])
-    loaded = simulation.load(data, missing=missing == "ignore")
+    loaded = load(data, missing=missing == "ignore")
     y, log_jacobian = standardized(loaded.y) if standardize else (loaded.y, 0.0)
     knobs = {
-        "tolerance": tolerance, "chains": chains, "first": first, "max_effort": max_effort,
-        "validate": simulations if validate else 0, "seed": seed, "log_jacobian": log_jacobian,
-    }  # fmt: skip
-    identity = knobs | {
-        "command": "compare",
-        "models": [build.identity(m) for m in chosen],
+        "tolerance": tolerance,
+        "chains": chains,
+        "first": first,
+        "max_effort": max_effort,
+        "validate": simulations if validate else 0,
+        "seed": seed,
+        "log_jacobian": log_jacobian,
     }
-    session = build.make_session(
-        identity, y, quiet=json, max_seconds=None, checkpoint=checkpoint, resume=resume
+    what = knobs | {
+        "command": "compare",
+        "models": [identity(m) for m in chosen],
+    }
+    session = parsing.make_session(
+        what, y, quiet=json, max_seconds=None, checkpoint=checkpoint, resume=resume
     )
     answer = run_compare(y, chosen, session=session, **knobs)  # type: ignore[arg-type]
     if plot is not None:
-        from bracketz.figures import evidences
+        from bracketz.plots import save_figure
 
-        evidences(answer, plot)
+        save_figure(answer.plot(), plot)
     if json:
-        show.print_json(answer.to_json())
+        numbers = answer.to_json()
+        tables.print_json(numbers | {"verdict": translated(numbers["verdict"])})
     else:
-        show.print_comparison(answer, standardize)
+        tables.print_comparison(answer, standardize)
     raise typer.Exit(1 if answer.decided is False else 0)
 
 
@@ -102,24 +120,28 @@ def _counts(text: str | None) -> list[int | None]:
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--components must be whole numbers with commas between, got '{text}'") from None
+        raise InputError(
+            f"--components must be whole numbers with commas between, got '{text}'"
+        ) from None
     return list(dict.fromkeys(counts))
 
 
 def _models(names: list[str], counts: list[int | None], settings: list[str]) -> list:
     """Every model with every number of components; a setting goes to the models that have it."""
-    from bracketz.cli import build
-    from bracketz.models import INFERRED
+    from bracketz.cli import parsing
+    from bracketz.models.registry import INFERRED, model_class
 
     names = [name.strip() for name in names]
     names = [f"inferred-{n}" if f"inferred-{n}" in INFERRED else n for n in dict.fromkeys(names)]
-    fields = {n: {f.name for f in dataclasses.fields(build.model_class(n))} for n in names}
+    fields = {n: {f.name for f in dataclasses.fields(model_class(n))} for n in names}
     for setting in settings:
         key = setting.partition("=")[0]
         if not any(key in f for f in fields.values()):
-            raise unknown("hyperparameter's prior", key, set().union(*fields.values()) - {"components"})
+            raise unknown(
+                "hyperparameter's prior", key, set().union(*fields.values()) - {"components"}
+            )
     return [
-        build.make_model(n, k, [s for s in settings if s.partition("=")[0] in fields[n]])
+        parsing.make_model(n, k, [s for s in settings if s.partition("=")[0] in fields[n]])
         for n in names
         for k in (counts if "components" in fields[n] else [None])
     ]

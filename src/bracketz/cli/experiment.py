@@ -1,4 +1,4 @@
-"""``bracketz experiment run|status|report|export`` and ``bracketz reproduce``: the testbed's commands."""
+"""``bracketz experiment run|status|report|export``: the testbed's commands."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from bracketz.cli.options import Json
 from bracketz.errors import InputError
 
-app = typer.Typer(
+experiment = typer.Typer(
     name="experiment",
     help="Run every estimator against ground truth; see docs/testbed.md.",
     no_args_is_help=False,
@@ -18,7 +18,8 @@ app = typer.Typer(
 StoreFile = Annotated[Path, typer.Option("--store", help="The results (SQLite).")]
 Seed = Annotated[int, typer.Option(help="Taken by every command; nothing here is random.")]
 SpecSeed = Annotated[
-    int | None, typer.Option(help="Instead of the spec's seed.  [default: the spec's]", min=0, max=2**32 - 1)
+    int | None,
+    typer.Option(help="Instead of the spec's seed.  [default: the spec's]", min=0, max=2**32 - 1),
 ]
 Workers = Annotated[
     int | None, typer.Option(help="Run on this many Dask worker processes here.", min=1, max=1024)
@@ -27,17 +28,18 @@ Scheduler = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at tcp://host:port.")
 ]
 ExperimentName = Annotated[
-    str | None, typer.Option("--experiment", help="Which, if the store holds several.  [default: the latest]")
+    str | None,
+    typer.Option("--experiment", help="Which, if the store holds several.  [default: the latest]"),
 ]
 
 
-@app.callback(invoke_without_command=True)
+@experiment.callback(invoke_without_command=True)
 def root(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-@app.command()
+@experiment.command()
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file; see docs/testbed.md.")],
     store: StoreFile,
@@ -46,117 +48,104 @@ def run(
     seed: SpecSeed = None,
     json: Json = False,
 ) -> None:
-    """Run an experiment, or what is left of it. Exit code 1: a task failed or a ground truth was not accepted.
+    """Run an experiment, or what is left of it. Exit code 1: a task failed or a ground truth was
+    not accepted.
 
     [dim]bracketz experiment run spec.toml --store results.db[/dim]
     """
-    from bracketz.testbed.spec import read
+    from bracketz import papers
+    from bracketz.testbed.spec.experiment import read
 
-    answer = _run(read(spec).with_seed(seed), store, workers, scheduler, quiet=json)
-    _print(answer, json)
+    chosen = read(spec).with_seed(seed)
+    if chosen.paper is not None:
+        papers.find(chosen.paper)
+    answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
+    print_answer(answer, json)
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)
 
 
-@app.command()
-def status(store: StoreFile, experiment: ExperimentName = None, seed: Seed = 0, json: Json = False) -> None:
+@experiment.command()
+def status(
+    store: StoreFile, name: ExperimentName = None, seed: Seed = 0, json: Json = False
+) -> None:
     """Show what is done, running and failed."""
-    from bracketz.cli import show_experiment
-    from bracketz.testbed import progress_report
+    from bracketz.cli import experiment_tables, tables
+    from bracketz.papers import PAPERS
+    from bracketz.testbed.analysis.status import status as look
 
-    answer = progress_report.status(store, experiment)
+    answer = look(store, name, PAPERS)
     if json:
-        show_experiment.print_json(answer)
+        tables.print_json(answer)
     else:
-        show_experiment.print_status(answer)
+        experiment_tables.print_status(answer)
 
 
-@app.command()
+@experiment.command()
 def report(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for report.html, the figures and the numbers.")],
-    experiment: ExperimentName = None,
+    name: ExperimentName = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Write the report (one HTML page), the figures (PDF, PNG, SVG) and the numbers (CSV, JSON)."""
-    from bracketz.testbed.frames import load
-    from bracketz.testbed.output import write
+    from bracketz.papers import PAPERS
+    from bracketz.testbed.report.output import write
+    from bracketz.testbed.store.frames import read_frames
 
-    written = write(load(store, experiment), out)
-    _print({"out": str(out), "files": written}, json)
+    written = write(read_frames(store, name, PAPERS), out)
+    print_answer({"out": str(out), "files": written}, json)
 
 
-@app.command()
+@experiment.command()
 def export(
     store: StoreFile,
-    out: Annotated[Path, typer.Option(help="Folder for one file a table.")],
+    out: Annotated[Path, typer.Option(help="Folder for one file per table.")],
     format: Annotated[str, typer.Option("--format", help="csv, parquet, or both.")] = "both",
-    experiment: ExperimentName = None,
+    name: ExperimentName = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --out.")] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Write every table, the summary and the truth as CSV and Parquet."""
-    from bracketz.testbed.frames import load
-    from bracketz.testbed.output import export as write_tables
+    from bracketz.papers import PAPERS
+    from bracketz.testbed.report.output import export as write_tables
+    from bracketz.testbed.store.frames import read_frames
 
-    written = write_tables(load(store, experiment), out, format, force=force)
-    _print({"out": str(out), "files": written}, json)
-
-
-def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="grosse2015")],
-    out: Annotated[Path, typer.Option(help="Folder for the store, the figures and the report.")],
-    preset: Annotated[str, typer.Option(help="quick (a few minutes) or full (the paper's size).")] = "quick",
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    seed: SpecSeed = None,
-    json: Json = False,
-) -> None:
-    """Every figure and claim of a paper, in one command; run it again to continue.
-
-    [dim]bracketz reproduce grosse2015 --preset quick --out out/[/dim]
-    """
-    from bracketz.testbed.frames import load
-    from bracketz.testbed.output import write
-    from bracketz.testbed.papers import spec_file
-    from bracketz.testbed.spec import read
-
-    chosen = read(spec_file(paper, preset)).with_seed(seed)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
-    store = out / "results.db"
-    answer = _run(chosen, store, workers, scheduler, quiet=json)
-    answer["files"] = write(load(store, chosen.name), out)
-    _print(answer, json)
-    raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)
+    written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
+    print_answer({"out": str(out), "files": written}, json)
 
 
-def _run(spec, store: Path, workers: int | None, scheduler: str | None, *, quiet: bool) -> dict:
-    from bracketz.cli.bars import Bars
-    from bracketz.testbed import progress_report, runner
-    from bracketz.testbed.store import Store
+def run_and_sum_up(
+    spec, store: Path, workers: int | None, scheduler: str | None, *, quiet: bool
+) -> dict:
+    """Bring an experiment to its end here or on a cluster; how it stands then."""
+    from bracketz.cli.progress import ExperimentBars
+    from bracketz.papers import PAPERS
+    from bracketz.testbed.analysis.status import after_run
+    from bracketz.testbed.run.runner import run_experiment
+    from bracketz.testbed.store.store import Store
 
     if workers is not None and scheduler is not None:
-        raise InputError("--workers starts a cluster here and --scheduler names another; give one of them")
-    bars = Bars(quiet)
+        raise InputError(
+            "--workers starts a cluster here and --scheduler names another; give one of them"
+        )
+    bars = ExperimentBars(quiet)
     with Store.open(store, create=True) as opened:
         if workers is None and scheduler is None:
-            outcome = runner.run(spec, opened, watcher=bars)
+            standing = run_experiment(spec, opened, watcher=bars)
         else:
-            from bracketz.testbed.cluster import cluster
+            from bracketz.testbed.run.cluster import cluster
 
             with cluster(workers, scheduler) as executor:
-                outcome = runner.run(spec, opened, executor, bars)
-    return progress_report.after_run(store, spec.name, outcome)
+                standing = run_experiment(spec, opened, executor, bars)
+    return after_run(store, spec.name, standing, PAPERS)
 
 
-def _print(answer: dict, as_json: bool) -> None:
-    from bracketz.cli import show_experiment
+def print_answer(answer: dict, as_json: bool) -> None:
+    from bracketz.cli import experiment_tables, tables
 
     if as_json:
-        show_experiment.print_json(answer)
+        tables.print_json(answer)
     else:
-        show_experiment.print_answer(answer)
+        experiment_tables.print_answer(answer)

@@ -12,7 +12,9 @@ ModelName = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Everything random follows from this number.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
+]
 Rows = Annotated[int | None, typer.Option(help="Data points N  [default: 50]")]
 Columns = Annotated[int | None, typer.Option(help="Columns D  [default: 25]")]
 Components = Annotated[int | None, typer.Option(help="Components K  [default: the model's]")]
@@ -24,5 +26,6 @@ CheckpointFile = Annotated[
     Path | None, typer.Option("--checkpoint", help="Save the chains here every few seconds.")
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue from --checkpoint; the numbers come out the same.")
+    bool,
+    typer.Option("--resume", help="Continue from --checkpoint; the numbers come out the same."),
 ]

@@ -2,50 +2,88 @@
 
 from dataclasses import dataclass
 
-from bracketz.anneal import Forward, Reverse
-from bracketz.answer import Combine, Side
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import run
-from bracketz.path import Path, check_tempered, tempered
-from bracketz.schedule import run_pilot
+from bracketz.core.path import Path
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.anneal import Annealing, Forward
+from bracketz.engine.run import run_chains
+from bracketz.engine.schedule import run_pilot
+from bracketz.estimators.base import Estimator
+from bracketz.paths import Adapted, Schedule, Sigmoid, Tempered, schedule_named
 
 
 @dataclass(frozen=True)
 class AIS(Estimator):
     """Prior to posterior through tempered likelihoods; E[w] = p(y), so a stochastic lower bound.
 
-    Cost: ``distributions - 1`` sweeps a trial (times ``sweeps``). Consistent as distributions grow. Schedule "adapted"
-    puts a pilot of 256 distributions in front, with as many chains as trials and randomness of its own.
+    Cost: ``distributions - 1`` sweeps per trial (times ``sweeps``). Consistent as distributions
+    grow. An adapted schedule puts a pilot in front, with as many chains as trials and randomness of
+    its own.
+
+    Args:
+        distributions: from prior to posterior, both included (the knob).
+        sweeps: kernel sweeps per distribution.
+        schedule: a ``Schedule``, or its shorthand "sigmoid", "linear" or "adapted".
+        delta: of the shorthand "sigmoid".
+
+    Raises:
+        InputError: a value out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.AIS(distributions=500, schedule=bz.Adapted(pilot=64)).side(None).value
+        'lower'
     """
 
     distributions: int = 1000
     sweeps: int = 1
-    schedule: str = "sigmoid"
+    schedule: Schedule | str = "sigmoid"
     delta: float = 4.0
 
     name = "ais"
     knob = "distributions"
     combine = Combine.ARITHMETIC
+    generous = {"distributions": 300}
 
     def __post_init__(self):
         require_at_least(1, sweeps=self.sweeps)
-        check_tempered(self.distributions, self.schedule, self.delta)
+        self._path.through(self.distributions)
+
+    @property
+    def _path(self) -> Tempered:
+        if isinstance(self.schedule, str):
+            return Tempered(schedule_named(self.schedule, delta=self.delta))
+        return Tempered(self.schedule)
+
+    def settings(self, model):
+        schedule = self._path.schedule
+        delta = schedule.delta if isinstance(schedule, Sigmoid) else self.delta
+        said = {
+            "distributions": self.distributions,
+            "sweeps": self.sweeps,
+            "schedule": schedule.name,
+            "delta": delta,
+        }
+        if isinstance(schedule, Adapted) and schedule.pilot != Adapted.pilot:
+            said["pilot"] = schedule.pilot
+        return said
 
     def side(self, data):
         return Side.LOWER
 
-    def program(self, model, data, path: Path) -> Forward | Reverse:
+    def program(self, model, data, path: Path) -> Annealing:
         return Forward(model, data.y, path, self.sweeps)
 
     def run(self, model, data, trials, seed, session):
         def along(path):
             return self.program(model, data, path)
 
-        found = None
-        if self.schedule == "adapted":
-            found = run_pilot(along, chains=trials, seed=seed, session=session)
-        path = tempered(self.distributions, self.schedule, self.delta, found and found.table)
-        outcome = run(
+        path, found = self._path, None
+        if path.pilot is not None:
+            found = run_pilot(path, along, chains=trials, seed=seed, session=session)
+            path = found.path
+        path = path.through(self.distributions)
+        outcome = run_chains(
             along(path), path.num_edges, chains=trials, seed=seed, stream=self.name, session=session
         )
         if found is None:

@@ -6,11 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.answer import Combine, Side
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import Fit, Model, PointFit
-from bracketz.pytree import pytree_dataclass
+from bracketz.core.capabilities import LikelihoodFit, PointFit
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.run import Program, run_chains
+from bracketz.estimators.base import Estimator
 
 #: Nats gained by one update, below which a climb has arrived.
 TOLERANCE = 1e-4
@@ -19,7 +21,8 @@ MAX_UPDATES = 1000
 
 @pytree_dataclass
 class BestFit(Program):
-    """A step is a restart, climbed until the likelihood stands still; the carry is the best value yet."""
+    """A step is a restart, climbed until the likelihood stands still; the carry is the best value
+    yet."""
 
     model: Model
     y: jax.Array | np.ndarray
@@ -27,7 +30,7 @@ class BestFit(Program):
     def start(self, key):
         return -jnp.inf * jnp.ones(())
 
-    def _fit(self) -> Fit:
+    def _fit(self) -> LikelihoodFit:
         return self.model.maximum_likelihood(self.y)  # type: ignore[attr-defined]
 
     def step(self, key, best, index):
@@ -54,9 +57,10 @@ class BestFit(Program):
 class BIC(Estimator):
     """log-likelihood at the best of several maximum-likelihood fits, less (d / 2) log N. No bound.
 
-    Latent variables are summed or integrated out: EM for clustering, closed-form probabilistic PCA for
-    low rank, EM over all 2^K attribute rows for binary. d counts free parameters: K D for clustering and
-    binary attributes, K D - K (K - 1) / 2 for low rank, where rotations change nothing. Cost: ``restarts`` fits.
+    Latent variables are summed or integrated out: EM for clustering, closed-form probabilistic PCA
+    for low rank, EM over all 2^K attribute rows for binary. d counts free parameters: K D for
+    clustering and binary attributes, K D - K (K - 1) / 2 for low rank, where rotations change
+    nothing. Cost: ``restarts`` fits.
     """
 
     restarts: int = 10
@@ -64,6 +68,7 @@ class BIC(Estimator):
     name = "bic"
     knob = "restarts"
     combine = Combine.MAXIMUM
+    consistent = False
     requires = (PointFit,)
 
     def __post_init__(self):
@@ -75,4 +80,6 @@ class BIC(Estimator):
     def run(self, model, data, trials, seed, session):
         model.maximum_likelihood(data.y)  # refuses a model too large before anything compiles
         program = BestFit(model, data.y)
-        return run(program, self.restarts, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, self.restarts, chains=trials, seed=seed, stream=self.name, session=session
+        )

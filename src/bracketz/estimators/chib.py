@@ -1,7 +1,7 @@
 """Chib-style estimators (paper, section "Chib-style estimators"): Chib's own and the unbiased CMS.
 
-Both rest on p(y) = p(x*, y) / p(x* | y) for one state x*, and estimate the denominator by averaging transition
-densities T(x* | x_s) over states x_s.
+Both rest on p(y) = p(x*, y) / p(x* | y) for one state x*, and estimate the denominator by averaging
+transition densities T(x* | x_s) over states x_s.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.anneal import Forward
-from bracketz.answer import Combine, Side
+from bracketz.core.capabilities import ScoredChain, TransitionDensity
+from bracketz.core.model import Model
+from bracketz.core.path import Path
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.anneal import Forward
+from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import Model, ScoredChain, TransitionDensity
-from bracketz.path import Path, tempered
-from bracketz.pytree import pytree_dataclass, static
+from bracketz.estimators.base import Estimator
+from bracketz.paths import Tempered
 
 POINTS = ("chain", "exact")
 
@@ -34,11 +37,12 @@ class ChibCarry(NamedTuple):
 
 @pytree_dataclass
 class ChibProgram(Program):
-    """``burn_in`` annealing edges find x*; then ``samples`` transition densities to it are averaged.
+    """``burn_in`` annealing edges find x*; then ``samples`` transition densities to it are
+    averaged.
 
-    CMS: s is uniform on 1..S and x_s is drawn from the *reversed* kernel at x*. The chain runs forwards from
-    x_s to x_S and, from x_s again, backwards to x_1. Given x*, the average of T(x* | .) then has
-    expectation of reciprocal exactly 1 / p(x* | y): the estimate of p(y) is unbiased.
+    CMS: s is uniform on 1..S and x_s is drawn from the *reversed* kernel at x*. The chain runs
+    forwards from x_s to x_S and, from x_s again, backwards to x_1. Given x*, the average of T(x* |
+    .) then has expectation of reciprocal exactly 1 / p(x* | y): the estimate of p(y) is unbiased.
     Chib: the posterior run simply goes on from where it is.
     """
 
@@ -90,7 +94,8 @@ class ChibProgram(Program):
         if not self.murray_salakhutdinov:
             state = forward.step(key, carry.state)
         else:
-            # j = 0: the pivot. j = 1..S-s: forwards. Then from the pivot again, s - 1 steps backwards.
+            # j = 0: the pivot. j = 1..S-s: forwards. Then from the pivot again, s - 1 steps
+            # backwards.
             ahead = self.samples - 1 - carry.split
             first, turn = j == 0, j == ahead + 1
             source = jax.tree.map(lambda p, s: jnp.where(turn, p, s), pivot, carry.state)
@@ -112,7 +117,8 @@ class Chib(Estimator):
     """Chib's original: transition densities to x* averaged along a posterior chain. No bound.
 
     x* is the end of an annealed run of ``burn_in`` distributions, which does not look at the truth
-    (``point`` "exact" takes the exact sample of simulated data instead). Cost: burn_in + 2 * samples sweeps.
+    (``point`` "exact" takes the exact sample of simulated data instead). Cost: burn_in + 2 *
+    samples sweeps.
     """
 
     samples: int = 1000
@@ -122,6 +128,9 @@ class Chib(Estimator):
     name = "chib"
     knob = "samples"
     combine = Combine.MEAN_LOG
+    generous = {"samples": 300, "burn_in": 50}
+    allowance = 0.1  # its chain starts where the posterior run ended
+    one_mode = True
     requires = (TransitionDensity,)
 
     def __post_init__(self):
@@ -136,25 +145,35 @@ class Chib(Estimator):
     def run(self, model, data, trials, seed, session):
         from_exact = self.point == "exact"
         if from_exact and not data.simulated:
-            raise InputError(f"{self.name} has no exact sample to stand on here; use --point chain")
-        path = tempered(self.burn_in)
+            raise InputError(f"{self.name} has no exact sample to stand on here; use `point=chain`")
+        path = Tempered().through(self.burn_in)
         program = ChibProgram(
-            model, data.y, path, self.samples, data.exact if from_exact else None, None,
-            murray_salakhutdinov=self.name == "cms", from_exact=from_exact,
-        )  # fmt: skip
+            model,
+            data.y,
+            path,
+            self.samples,
+            data.exact if from_exact else None,
+            None,
+            murray_salakhutdinov=self.name == "cms",
+            from_exact=from_exact,
+        )
         steps = path.num_edges + self.samples
-        return run(program, steps, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, steps, chains=trials, seed=seed, stream=self.name, session=session
+        )
 
 
 @dataclass(frozen=True)
 class CMS(Chib):
-    """Chib-Murray-Salakhutdinov: unbiased for p(y), so a stochastic lower bound (see ``ChibProgram``).
+    """Chib-Murray-Salakhutdinov: unbiased for p(y), so a stochastic lower bound (see
+    ``ChibProgram``).
 
     Cost: burn_in + 3 * samples sweeps.
     """
 
     name = "cms"
     combine = Combine.ARITHMETIC
+    allowance = 0.01
 
     def side(self, data):
         return Side.LOWER

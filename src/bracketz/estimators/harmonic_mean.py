@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bracketz.answer import Combine, Side
+from bracketz.core.model import Model, State
+from bracketz.core.path import Path
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import Model, State
-from bracketz.path import Path, tempered
-from bracketz.pytree import pytree_dataclass, static
+from bracketz.estimators.base import Estimator
+from bracketz.paths import Tempered
 
 STARTS = ("exact", "chain")
 
@@ -69,6 +71,8 @@ class HarmonicMean(Estimator):
     name = "hme"
     knob = "proposals"
     combine = Combine.HARMONIC
+    generous = {"proposals": 500}
+    allowance = None  # its weights may have no variance
 
     def __post_init__(self):
         require_at_least(1, proposals=self.proposals)
@@ -87,13 +91,18 @@ class HarmonicMean(Estimator):
         from_exact = self._start(data) == "exact"
         if from_exact and not data.simulated:
             raise InputError(
-                "hme cannot start from the exact sample: observed data have none; use --start chain"
+                "hme cannot start from the exact sample: observed data have none; use `start=chain`"
             )
         default = 0 if from_exact else self.proposals
         burn_in = default if self.burn_in is None else self.burn_in
         program = PosteriorWeights(
-            model, data.y, tempered(2), self.proposals, burn_in, data.exact, from_exact
+            model, data.y, Tempered().through(2), self.proposals, burn_in, data.exact, from_exact
         )
-        return run(
-            program, burn_in + self.proposals, chains=trials, seed=seed, stream=self.name, session=session
+        return run_chains(
+            program,
+            burn_in + self.proposals,
+            chains=trials,
+            seed=seed,
+            stream=self.name,
+            session=session,
         )

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bracketz.answer import Combine, Side
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import Model
-from bracketz.path import Path, tempered
-from bracketz.pytree import pytree_dataclass
+from bracketz.core.model import Model
+from bracketz.core.path import Path
+from bracketz.core.pytree import pytree_dataclass
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.run import Program, run_chains
+from bracketz.estimators.base import Estimator
+from bracketz.paths import Tempered
 
 #: Proposals drawn side by side in one step; memory does not grow with their number.
 BATCH = 64
@@ -59,6 +61,7 @@ class LikelihoodWeighting(Estimator):
     name = "lw"
     knob = "proposals"
     combine = Combine.ARITHMETIC
+    generous = {"proposals": 20_000}
 
     def __post_init__(self):
         require_at_least(1, proposals=self.proposals)
@@ -67,6 +70,8 @@ class LikelihoodWeighting(Estimator):
         return Side.LOWER
 
     def run(self, model, data, trials, seed, session):
-        program = PriorWeights(model, data.y, tempered(2), self.proposals)
+        program = PriorWeights(model, data.y, Tempered().through(2), self.proposals)
         steps = -(-self.proposals // BATCH)
-        return run(program, steps, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, steps, chains=trials, seed=seed, stream=self.name, session=session
+        )

@@ -7,13 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.answer import Combine, Side
+from bracketz.core.capabilities import ConstrainedPrior
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.core.weights import logmeanexp
+from bracketz.engine.run import Program, run_chains
 from bracketz.errors import unknown
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import ConstrainedPrior, Model
-from bracketz.pytree import pytree_dataclass, static
-from bracketz.weights import logmeanexp
+from bracketz.estimators.base import Estimator
 
 #: Stop when one more term multiplies the sum by less than 1 + e^-10 (the paper's rule).
 STOP = np.log1p(np.exp(-10.0))
@@ -34,9 +36,10 @@ class Live(NamedTuple):
 class NestedProgram(Program):
     """A step: the worst particle gives its likelihood as the next cutoff and is replaced.
 
-    Step t adds (V_{t-1} - V_t) C_t; V_t is e^(-t/P) ("geometric") or (P / (P + 1))^t ("arithmetic"). The replacement is another particle, moved by
-    ``transitions`` sweeps on the constrained prior. A chain that has met the stopping rule stands still while
-    others go on. The value adds what is left, V_T times the mean likelihood of the particles.
+    Step t adds (V_{t-1} - V_t) C_t; V_t is e^(-t/P) ("geometric") or (P / (P + 1))^t
+    ("arithmetic"). The replacement is another particle, moved by ``transitions`` sweeps on the
+    constrained prior. A chain that has met the stopping rule stands still while others go on. The
+    value adds what is left, V_T times the mean likelihood of the particles.
     """
 
     model: Model
@@ -101,13 +104,14 @@ class Nested(Estimator):
     """The prior squeezed step by step into the region of high likelihood. No bound: the volumes are
     only right on average, and exact constrained draws are out of reach.
 
-    Two particles by default, the paper's finding for modest time. ``transitions`` sweeps a step are the
-    knob.
+    Two particles by default, the paper's finding for modest time. ``transitions`` sweeps a step are
+    the knob.
 
-    ``volume``: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1), the paper's
-    printed formula, but its log averages -1/P, and over t steps the two part by t (1/P - log(1 + 1/P)): 20 nats
-    at 214 steps of 2 particles. Since log p(y) is what is reported, "geometric" (e^(-t/P)) is the default;
-    "arithmetic" is the printed formula. Cost: steps * transitions sweeps; the number of steps is found by the stopping rule and reported.
+    ``volume``: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1),
+    the paper's printed formula, but its log averages -1/P, and over t steps the two part by t (1/P
+    - log(1 + 1/P)): 20 nats at 214 steps of 2 particles. Since log p(y) is what is reported,
+    "geometric" (e^(-t/P)) is the default; "arithmetic" is the printed formula. Cost: steps *
+    transitions sweeps; the number of steps is found by the stopping rule and reported.
     """
 
     transitions: int = 5
@@ -117,6 +121,10 @@ class Nested(Estimator):
     name = "nested"
     knob = "transitions"
     combine = Combine.MEAN_LOG
+    generous = {"transitions": 10, "particles": 30}
+    allowance = (
+        0.6  # volumes are replaced by their averages, and equal likelihoods cannot be parted
+    )
     requires = (ConstrainedPrior,)
 
     def __post_init__(self):
@@ -130,7 +138,9 @@ class Nested(Estimator):
 
     def run(self, model, data, trials, seed, session):
         program = NestedProgram(model, data.y, self.transitions, self.particles, self.volume)
-        return run(program, MAX_STEPS, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, MAX_STEPS, chains=trials, seed=seed, stream=self.name, session=session
+        )
 
     def details(self, outcome):
         return {"steps": outcome.carry.steps.tolist()}

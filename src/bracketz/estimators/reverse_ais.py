@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bracketz.anneal import Reverse
-from bracketz.answer import Combine, Side
+from bracketz.core.results import Combine, Side
+from bracketz.engine.anneal import Reverse
 from bracketz.estimators.ais import AIS
 
 
@@ -16,6 +16,8 @@ class ReverseAIS(AIS):
 
     name = "reverse-ais"
     combine = Combine.HARMONIC
+    reverses = "ais"
+    allowance = 0.15  # all chains begin at one sample
     needs_exact_sample = True
 
     def side(self, data):

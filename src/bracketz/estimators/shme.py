@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from bracketz.anneal import Reverse
-from bracketz.answer import Combine, Side
+from bracketz.core.results import Combine, Side
+from bracketz.engine.anneal import Reverse
+from bracketz.engine.run import run_chains
 from bracketz.estimators.smc import SMC
-from bracketz.loop import run
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class SHME(SMC):
 
     name = "shme"
     combine = Combine.HARMONIC
+    reverses = "smc"
+    allowance = None  # as for the harmonic mean
     needs_exact_sample = True
 
     def side(self, data):
@@ -28,4 +30,6 @@ class SHME(SMC):
         program = Reverse(
             model, data.y, path, data.exact, self.transitions, self._resampling(), self.particles
         )
-        return run(program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session
+        )

@@ -1,12 +1,14 @@
-"""Sequential Monte Carlo over data points (paper, section "Sequential Monte Carlo", Algorithm 2)."""
+"""Sequential Monte Carlo over data points (paper, section "Sequential Monte Carlo",
+Algorithm 2)."""
 
 from dataclasses import dataclass
 
-from bracketz.anneal import Forward, Resampling
-from bracketz.answer import Combine, Side
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import run
-from bracketz.path import prefix
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.anneal import Forward, Resampling
+from bracketz.engine.run import run_chains
+from bracketz.estimators.base import Estimator
+from bracketz.paths import Prefix
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class SMC(Estimator):
     ``transitions`` kernel sweeps follow each row (the knob; 0 gives plain particle learning). The
     paper's setting is one particle and no resampling. ``proposal`` is "posterior" (weights are
     predictive densities) or "prior"; by default posterior where the model allows it.
-    Cost: N * transitions * particles sweeps a trial.
+    Cost: N * transitions * particles sweeps per trial.
     """
 
     transitions: int = 10
@@ -29,20 +31,22 @@ class SMC(Estimator):
     name = "smc"
     knob = "transitions"
     combine = Combine.ARITHMETIC
+    generous = {"transitions": 5, "particles": 20}
 
     def __post_init__(self):
         require_at_least(0, transitions=self.transitions)
         require_at_least(1, particles=self.particles)
         self._resampling()
+        Prefix(self.proposal)
 
     def _resampling(self):
         return Resampling(self.resample_threshold, self.resampling)
 
     def _path(self, model, data):
-        return prefix(model, data.y.shape[0], self.proposal, self.shuffle)
+        return Prefix(self.proposal, self.shuffle).over(model, data.y.shape[0])
 
     def settings(self, model):
-        return super().settings(model) | {"proposal": prefix(model, 1, self.proposal).proposal}
+        return super().settings(model) | {"proposal": Prefix(self.proposal).over(model, 1).proposal}
 
     def side(self, data):
         return Side.LOWER
@@ -50,4 +54,6 @@ class SMC(Estimator):
     def run(self, model, data, trials, seed, session):
         path = self._path(model, data)
         program = Forward(model, data.y, path, self.transitions, self._resampling(), self.particles)
-        return run(program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session)
+        return run_chains(
+            program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session
+        )

@@ -1,4 +1,5 @@
-"""Variational Bayes (paper, section "Variational Bayes"), with and without the symmetry correction."""
+"""Variational Bayes (paper, section "Variational Bayes"), with and without the symmetry
+correction."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,12 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.answer import Combine, Side
+from bracketz.core.capabilities import Variational
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.results import Combine, Side
+from bracketz.core.validation import require_at_least
+from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator, require_at_least
-from bracketz.loop import Program, run
-from bracketz.models.base import Model, Variational
-from bracketz.pytree import pytree_dataclass, static
+from bracketz.estimators.base import Estimator
 
 #: The paper's rule: stop when 50 iterations gain less than 0.01 nats.
 ITERATIONS, GAIN = 50, 0.01
@@ -60,11 +63,11 @@ class BestOptimum(Program):
 
 @dataclass(frozen=True)
 class VariationalBayes(Estimator):
-    """The best lower bound E_q[log p(x, y)] + H[q] over random restarts, q factored into latents and
-    parameters. A true lower bound: log p(y) - KL(q || posterior).
+    """The best lower bound E_q[log p(x, y)] + H[q] over random restarts, q factored into latents
+    and parameters. A true lower bound: log p(y) - KL(q || posterior).
 
-    ``start`` "hint" begins at the sample that generated the data (simulated data only). Cost: ``restarts``
-    optimisations, each until 50 iterations gain less than 0.01 nats.
+    ``start`` "hint" begins at the sample that generated the data (simulated data only). Cost:
+    ``restarts`` optimisations, each until 50 iterations gain less than 0.01 nats.
     """
 
     restarts: int = 10
@@ -73,6 +76,8 @@ class VariationalBayes(Estimator):
     name = "vb"
     knob = "restarts"
     combine = Combine.MAXIMUM
+    generous = {"restarts": 4}
+    consistent = False
     requires = (Variational,)
 
     def __post_init__(self):
@@ -86,16 +91,19 @@ class VariationalBayes(Estimator):
     def run(self, model, data, trials, seed, session):
         hint = self.start == "hint"
         if hint and not data.simulated:
-            raise InputError("vb has no hint to start from on observed data; use --start random")
+            raise InputError("vb has no hint to start from on observed data; use `start=random`")
         program = BestOptimum(
             model, data.y, data.exact if hint else None, data.parameters if hint else None, hint
         )
-        return run(program, self.restarts, chains=trials, seed=seed, stream="vb", session=session)
+        return run_chains(
+            program, self.restarts, chains=trials, seed=seed, stream="vb", session=session
+        )
 
 
 @dataclass(frozen=True)
 class SymmetricVariationalBayes(VariationalBayes):
-    """VB plus log K!, for the relabelings of the components. No longer a bound: modes may overlap."""
+    """VB plus log K!, for the relabelings of the components. No longer a bound: modes may
+    overlap."""
 
     name = "vb-sym"
 
@@ -104,4 +112,6 @@ class SymmetricVariationalBayes(VariationalBayes):
 
     def run(self, model, data, trials, seed, session):
         outcome = super().run(model, data, trials, seed, session)
-        return outcome._replace(log_values=outcome.log_values + model.variational(data.y).log_relabelings)
+        return outcome._replace(
+            log_values=outcome.log_values + model.variational(data.y).log_relabelings
+        )

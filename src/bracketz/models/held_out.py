@@ -12,11 +12,12 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from bracketz.core.capabilities import ExactEvidence, Predictive, RowLatents
+from bracketz.core.kernel import Kernel, Reversible
+from bracketz.core.model import Model
+from bracketz.core.precision import double_precision
+from bracketz.core.pytree import pytree_dataclass
 from bracketz.errors import InputError
-from bracketz.kernel import Kernel, Reversible
-from bracketz.models.base import ExactEvidence, Model, Predictive, RowLatents
-from bracketz.pytree import pytree_dataclass
-from bracketz.runtime import double_precision
 
 
 class HeldOutState(NamedTuple):
@@ -33,14 +34,16 @@ class HeldOut(Model, Predictive, ExactEvidence):
     def __post_init__(self):
         if not isinstance(self.model, RowLatents):
             raise InputError(
-                f"held-out likelihood cannot run on {type(self.model).__name__}: it lacks RowLatents"
-                " (row_conditional, sample_row); see docs/adding-a-model.md"
+                f"held-out likelihood cannot run on {type(self.model).__name__}: it lacks"
+                f" RowLatents"
+                " (row_conditional, sample_row); see docs/extending.md"
             )
 
     def check_shape(self, shape):
         if shape[1] != self.fixed.shape[1]:
             raise InputError(
-                f"the fixed parameters have {self.fixed.shape[1]} columns and the rows have {shape[1]}"
+                f"the fixed parameters have {self.fixed.shape[1]} columns and the rows have"
+                f" {shape[1]}"
             )
 
     def sample_prior(self, key, shape):

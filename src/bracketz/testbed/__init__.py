@@ -1,17 +1,21 @@
-"""The testbed: experiments that run every estimator against ground truth, survive crashes and end in pictures.
+"""The testbed: experiments that run every estimator against ground truth, survive crashes and end
+in pictures.
 
-    frames = bracketz.testbed.load("results.db")    # tidy pandas frames
+    frames = bracketz.testbed.read_frames("results.db")    # tidy pandas frames
 
-A spec (TOML) expands to tasks; a runner executes them, in this process or on a Dask cluster, into a SQLite store;
-measures, figures, the ledger of claims and the report are computed from the store alone.
+A spec (TOML, ``spec``) expands to tasks; a runner (``run``) executes them, in this process or on a
+Dask cluster, into a SQLite store (``store``); measures and the ledger of claims (``analysis``),
+figures and the report (``report``) are computed from the store alone.
 """
 
 
-def load(path):
-    """``bracketz.testbed.frames.load``: every table of a store as a tidy pandas frame."""
-    from bracketz.testbed.frames import load as load_frames
+def __getattr__(name: str):
+    """pandas is imported when somebody asks for it."""
+    if name == "read_frames":
+        from bracketz.testbed.store.frames import read_frames
 
-    return load_frames(path)
+        return read_frames
+    raise AttributeError(f"module 'bracketz.testbed' has no attribute '{name}'")
 
 
-__all__ = ["load"]
+__all__ = ["read_frames"]

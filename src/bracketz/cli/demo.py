@@ -1,0 +1,48 @@
+"""``bracketz demo``."""
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bracketz.cli.options import Json, Seed
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path(
+        "demo"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --out.")] = False,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Sandwich the paper's three models at the paper's size, to a gap of at most 1 nat."""
+    from bracketz.cli import parsing, tables
+    from bracketz.data import simulate
+    from bracketz.data.files import refuse_existing
+    from bracketz.inference import sandwich
+    from bracketz.models.registry import MODELS
+    from bracketz.plots import closing_bounds_of_all, save_figure
+
+    picture, numbers = out / "bounds.png", out / "bounds.json"
+    out.mkdir(parents=True, exist_ok=True)
+    for file in (picture, numbers):
+        refuse_existing(file, force)
+    answers = []
+    for name in MODELS:
+        chosen = parsing.make_model(name, None, [])
+        data = simulate(chosen, seed=seed)
+        session = parsing.make_session(
+            {}, data.y, quiet=json, max_seconds=None, checkpoint=None, resume=False
+        )
+        session.progress.note(f"{name}: 50 x 25, {chosen.components} components")
+        answers.append(sandwich(chosen, data, gap=1.0, seed=seed, session=session))
+    save_figure(closing_bounds_of_all(answers), picture)
+    summary = {"sandwiches": [answer.to_json() for answer in answers]}
+    numbers.write_text(json_module.dumps(summary, indent=2))
+    if json:
+        tables.print_json(summary | {"picture": str(picture)})
+    else:
+        tables.print_demo(answers, str(picture))
+    raise typer.Exit(0 if all(answer.converged for answer in answers) else 1)

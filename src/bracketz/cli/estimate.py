@@ -1,0 +1,56 @@
+"""``bracketz estimate``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bracketz.cli.options import CheckpointFile, Components, Json, ModelName, Resume, Seed, Settings
+from bracketz.errors import InputError
+
+
+def estimate(
+    context: typer.Context,
+    model: ModelName,
+    estimator: Annotated[
+        str, typer.Argument(metavar="ESTIMATOR", help="See: bracketz estimators.")
+    ],
+    data: Annotated[
+        Path, typer.Option(help="sim.npz from bracketz simulate, or observed data as .npy or .csv.")
+    ],
+    components: Components = None,
+    settings: Settings = None,
+    trials: Annotated[int, typer.Option(help="Independent repetitions.")] = 25,
+    checkpoint: CheckpointFile = None,
+    resume: Resume = False,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Run one estimator. Its knobs are further options, such as --distributions 1000 for ais.
+
+    [dim]bracketz estimate clustering ais --data sim.npz --distributions 1000[/dim]
+    """
+    from bracketz.cli import parsing, tables
+    from bracketz.data.identity import identity
+    from bracketz.estimators.base import estimate as run_estimate
+
+    chosen_estimator = parsing.make_estimator(estimator, context.args)
+    chosen, loaded = parsing.load_problem(model, data, components, settings or [])
+    if refusal := chosen_estimator.refusal(chosen, loaded.simulated):
+        raise InputError(refusal)
+    what = {"command": "estimate", "estimator": estimator, "trials": trials, "seed": seed}
+    session = parsing.make_session(
+        what | chosen_estimator.settings(chosen) | identity(chosen),
+        loaded.y,
+        quiet=json,
+        max_seconds=None,
+        checkpoint=checkpoint,
+        resume=resume,
+    )
+    answer = run_estimate(
+        chosen, loaded, chosen_estimator, trials=trials, seed=seed, session=session
+    )
+    if json:
+        tables.print_json(answer.to_json())
+    else:
+        tables.print_estimate(answer)

@@ -1,0 +1,29 @@
+"""``bracketz models``."""
+
+import dataclasses
+import sys
+
+from bracketz.cli.options import Json, Seed
+
+
+def models(seed: Seed = 0, json: Json = False) -> None:
+    """List the models and their hyperparameters."""
+    from bracketz.cli import tables
+    from bracketz.data.identity import described, hyperparameters
+    from bracketz.models.registry import INFERRED, SHIPPED
+
+    listed = []
+    for name, cls in SHIPPED.items():
+        text = cls.__doc__ if name in INFERRED else sys.modules[cls.__module__].__doc__
+        listed.append(
+            {
+                "name": name,
+                "summary": (text or "").split("\n")[0],
+                "defaults": {f.name: f.default for f in dataclasses.fields(cls)},  # type: ignore[arg-type]
+                "values": described(hyperparameters(cls())),
+            }
+        )
+    if json:
+        tables.print_json({"models": listed})
+    else:
+        tables.print_models(listed)

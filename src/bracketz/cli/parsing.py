@@ -1,0 +1,145 @@
+"""From words on the command line to objects: models, data, estimators, sessions."""
+
+import dataclasses
+import hashlib
+import os
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from bracketz import _version
+from bracketz.errors import InputError, unknown
+
+
+def _convert(text: str, annotation: Any, name: str) -> Any:
+    """A word as the field's type: int, float, str, or comma-separated numbers."""
+    kinds = (
+        typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
+    )
+    if str in kinds:
+        return text
+    try:
+        if int in kinds:
+            return int(text)
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        kind = "a whole number" if int in kinds else "a number, or numbers with commas between"
+        raise InputError(f"{name} must be {kind}, got '{text}'") from None
+    if len(numbers) == 1 and float in kinds:
+        return numbers[0]
+    if kinds == (float,):
+        raise InputError(f"{name} must be one number, got '{text}'")
+    return numbers
+
+
+def make_model(name: str, components: int | None, settings: list[str], base: dict | None = None):
+    """The model with ``--components`` and ``--set NAME=VALUE`` applied over ``base``."""
+    from bracketz.models.registry import model_class
+
+    cls = model_class(name)
+    hints = typing.get_type_hints(cls)
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    values: dict[str, Any] = dict(base or {})
+    if components is not None:
+        if "components" not in fields:
+            raise InputError(f"{name} has no components to set")
+        if components != values.get("components", components):
+            # Per-component values in ``base`` no longer fit; let them take their defaults.
+            values = {k: v for k, v in values.items() if not isinstance(v, list)}
+        values["components"] = components
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set takes NAME=VALUE, got '{setting}'")
+        if key not in fields:
+            raise unknown(f"hyperparameter of {name}", key, fields)
+        values[key] = _convert(text, fields[key], key)
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise InputError(f"cannot make {name}: {error}") from None
+
+
+def load_problem(name: str, file: Path, components: int | None, settings: list[str]):
+    """(model, data). A simulation carries its model's hyperparameters with it."""
+    from bracketz.data.files import load
+
+    base = None
+    if file.suffix.lower() == ".npz":
+        meta = load(file).meta
+        if meta["model"] == name:
+            base = {k: v for k, v in meta["hyperparameters"].items() if v is not None}
+    model = make_model(name, components, settings, base)
+    return model, load(file, model)
+
+
+def make_estimator(name: str, words: list[str]):
+    """The estimator with its knobs from words such as ``--distributions 1000``."""
+    from bracketz.estimators.registry import ESTIMATORS
+
+    cls: Any = ESTIMATORS.find(name)
+    hints = typing.get_type_hints(cls)
+    fields = {f.name.replace("_", "-"): f.name for f in dataclasses.fields(cls)}
+    knobs: dict[str, Any] = {}
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise InputError(f"unexpected '{word}'; knobs are given as --NAME VALUE")
+        option, equals, text = word[2:].partition("=")
+        if option not in fields:
+            raise unknown(f"option or knob of {name}", option, fields)
+        if not equals:
+            if not words:
+                raise InputError(f"--{option} needs a value")
+            text = words.pop(0)
+        knobs[fields[option]] = _convert(text, hints[fields[option]], option)
+    return cls(**knobs)
+
+
+def make_path(name: str, schedule: str, pilot: int):
+    """The path behind ``--path``, with the schedule behind ``--schedule``."""
+    from bracketz.paths import PATHS, Tempered, schedule_named
+
+    if name not in PATHS:
+        raise unknown("path", name, PATHS)
+    if PATHS[name] is Tempered:
+        return Tempered(schedule_named(schedule, pilot=pilot))
+    if schedule != "sigmoid":
+        raise InputError(
+            f"--schedule {schedule} is for the tempered path; leave it out, or take --path tempered"
+        )
+    return PATHS[name]()
+
+
+def make_session(
+    what: dict,
+    y,
+    *,
+    quiet: bool,
+    max_seconds: float | None,
+    checkpoint: Path | None,
+    resume: bool,
+):
+    """A session with a Rich bar on standard error, and the checkpoint if one was named.
+
+    ``what`` and the data ``y`` determine the run's result.
+    """
+    from bracketz.cli.progress import ProgressBar
+    from bracketz.engine.checkpoint import Checkpoint
+    from bracketz.engine.session import Session
+
+    if resume and checkpoint is None:
+        raise InputError("--resume needs --checkpoint FILE")
+    store = None
+    if checkpoint is not None:
+        if not checkpoint.parent.is_dir():
+            raise InputError(f"the folder {checkpoint.parent} does not exist; make it first")
+        identity = what | {
+            "data": hashlib.sha256(y.tobytes()).hexdigest(),
+            "version": _version.__version__,
+        }
+        every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))
+        store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=every)
+    return Session(max_seconds=max_seconds, checkpoint=store, progress=ProgressBar(quiet))

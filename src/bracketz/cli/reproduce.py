@@ -1,0 +1,42 @@
+"""``bracketz reproduce``: a paper's figures and claims."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bracketz.cli.experiment import Scheduler, SpecSeed, Workers, print_answer, run_and_sum_up
+from bracketz.cli.options import Json
+from bracketz.errors import InputError
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="grosse2015")],
+    out: Annotated[Path, typer.Option(help="Folder for the store, the figures and the report.")],
+    preset: Annotated[
+        str, typer.Option(help="quick (a few minutes) or full (the paper's size).")
+    ] = "quick",
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    seed: SpecSeed = None,
+    json: Json = False,
+) -> None:
+    """Every figure and claim of a paper, in one command; run it again to continue.
+
+    [dim]bracketz reproduce grosse2015 --preset quick --out out/[/dim]
+    """
+    from bracketz.papers import PAPERS, spec_file
+    from bracketz.testbed.report.output import write
+    from bracketz.testbed.spec.experiment import read
+    from bracketz.testbed.store.frames import read_frames
+
+    chosen = read(spec_file(paper, preset)).with_seed(seed)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
+    store = out / "results.db"
+    answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
+    answer["files"] = write(read_frames(store, chosen.name, PAPERS), out)
+    print_answer(answer, json)
+    raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)

@@ -1,0 +1,215 @@
+"""How answers look on a terminal."""
+
+import json
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from bracketz.check import Report
+from bracketz.cli.words import translated
+
+if TYPE_CHECKING:
+    from bracketz.check import Report
+    from bracketz.core.results import Estimate
+    from bracketz.inference import Comparison, Sandwich
+
+
+def print_json(value: dict) -> None:
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _answer_table(title: str, rows: list[tuple[str, str]]) -> Table:
+    table = Table(title=title, show_header=False, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def print_sandwich(answer: "Sandwich") -> None:
+    console = Console()
+    console.print(_answer_table(f"log evidence, {answer.model}", answer.rows()))
+    if answer.split:
+        console.print(
+            f"Of one chain's {answer.jeffreys_bound:.2f} nats the schedule costs"
+            f" {answer.split.schedule:.2f} (perfect"
+            f" mixing would leave them) and the mixing {answer.split.mixing:.2f}.",
+            highlight=False,
+        )
+    if not answer.converged:
+        console.print(
+            f"not converged: the gap is {answer.gap:.2f} and the goal {answer.target:g}; allow"
+            f" more --max-seconds" + (f" ({answer.predicted})" if answer.predicted else "")
+        )
+
+
+def print_estimate(answer: "Estimate") -> None:
+    Console().print(_answer_table(f"{answer.estimator} on {answer.model}", answer.rows()))
+
+
+def print_models(models: list[dict]) -> None:
+    table = Table("model", "what it is", "hyperparameters (--set) and their defaults")
+    for m in models:
+        settings = ", ".join(
+            f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in m["defaults"].items()
+        )
+        table.add_row(m["name"], m["summary"], settings)
+    Console().print(table)
+
+
+def print_estimators(estimators: list[dict], models: list[str]) -> None:
+    table = Table(
+        "estimator",
+        "side",
+        *models,
+        title="which estimator runs on which model",
+        title_justify="left",
+    )
+    for e in estimators:
+        side = e["side"] + ("*" if e["needs_exact_sample"] else "")
+        table.add_row(e["name"], side, *("yes" if e["models"][m] else "no" for m in models))
+    console = Console()
+    console.print(table)
+    console.print(
+        "* upper bounds need an exact posterior sample, that is, simulated data; hme has side none"
+        " otherwise\n",
+        highlight=False,
+    )
+    knobs = Table("estimator", "knobs and their defaults (the first trades accuracy for time)")
+    for e in estimators:
+        ordered = sorted(e["knobs"].items(), key=lambda item: item[0] != e["knob"])
+        knobs.add_row(
+            e["name"], "  ".join(f"--{k} {'auto' if v is None else v}" for k, v in ordered)
+        )
+    console.print(knobs)
+
+
+def print_demo(answers: "list[Sandwich]", picture: str) -> None:
+    columns = ("model", "log evidence", "±", "lower", "upper", "gap", "distr.", "run s")
+    title = "log evidence of three simulated data sets, 50 x 25"
+    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for a in answers:
+        table.add_row(
+            a.model,
+            f"{a.log_ml:.2f}",
+            f"{a.standard_error:.2f}",
+            f"{a.lower:.2f}",
+            f"{a.upper:.2f}",
+            f"{a.gap:.2f}",
+            f"{a.distributions:,}",
+            f"{a.seconds.run:.1f}",
+        )
+    console = Console()
+    console.print(table)
+    compiling = sum(a.seconds.compile for a in answers)
+    console.print(
+        f"and {compiling:.0f} s to compile; both bounds closing: {picture}", highlight=False
+    )
+
+
+def print_comparison(answer: "Comparison", standardized: bool) -> None:
+    from bracketz.inference.compare import strength
+
+    validated = answer.decided is not None
+    columns = [
+        "model",
+        "K",
+        "log evidence >=",
+        "±",
+        "distr.",
+        *(["off by"] if validated else []),
+        "behind",
+        "prob.",
+        "evidence against",
+    ]
+    table = Table(
+        *columns,
+        box=box.SIMPLE,
+        padding=(0, 1, 0, 0),
+        title="evidence of each model: stochastic lower bounds, hyperparameters inferred",
+        title_justify="left",
+    )
+    for c, probability in zip(answer.candidates, answer.probabilities, strict=True):
+        behind = answer.best.lower - c.lower
+        margin = [f"{c.margin:.1f}" if c.margin is not None else ""] if validated else []
+        table.add_row(
+            c.model,
+            "" if c.components is None else str(c.components),
+            f"{c.lower:.1f}",
+            f"{c.standard_error:.1f}",
+            f"{c.distributions:,}" + ("" if c.settled else " +"),
+            *margin,
+            f"{behind:.1f}",
+            f"{probability:.3f}",
+            "" if c is answer.best else strength(behind),
+        )
+    console = Console(width=max(100, Console().width))
+    console.print(table)
+
+    def say(text):
+        console.print(text, highlight=False)
+
+    if any(not c.settled for c in answer.candidates):
+        say("+ not settled when it stopped at --max-effort.")
+    if standardized:
+        say(
+            f"The columns were standardised; {answer.log_jacobian:+.1f} nats (the Jacobian) are"
+            f" put back, so these are bounds"
+            " for the data as given."
+        )
+    if answer.missing:
+        say(f"{answer.missing} missing entries were treated as unobserved.")
+    say(
+        "prob.: equal prior odds, with lower bounds in place of evidences. Words after Kass and"
+        " Raftery (1995)."
+    )
+    if validated:
+        say(
+            "off by: how far apart both bounds were, with the same settings, on data simulated"
+            " from the fitted model; a"
+            " heuristic margin for the real data."
+        )
+    verdict = translated(answer.verdict)
+    say(verdict[0].upper() + verdict[1:])
+    say(f"{answer.seconds.run:.0f} s, and {answer.seconds.compile:.0f} s to compile")
+
+
+def print_check(answer: "Report", folder) -> None:
+    table = Table(
+        "check",
+        "kind",
+        "verdict",
+        "statistic",
+        "threshold",
+        box=box.SIMPLE,
+        padding=(0, 1, 0, 0),
+        title=f"{answer.model}, level {answer.level}, seed {answer.seed}",
+        title_justify="left",
+    )
+    for r in answer.results:
+        if r.passed is None:
+            table.add_row(r.name, str(r.kind), "[dim]n/a[/dim]", "", "")
+            continue
+        verdict = "[green]passed[/green]" if r.passed else "[bold red]FAILED[/bold red]"
+        relation = (">", "<")[r.passed] if r.kind == "exact" else ("<", ">")[r.passed]
+        table.add_row(
+            r.name, str(r.kind), verdict, f"{r.statistic:.2g}", f"{relation} {r.threshold:.2g}"
+        )
+    console = Console()
+    console.print(table)
+    for r in answer.failures:
+        console.print(f"[bold red]{r.name}[/bold red]: {escape(r.detail)}", highlight=False)
+        console.print(f"  usual cause: {escape(r.bug)}", highlight=False)
+    run = sum(r.passed is not None for r in answer.results)
+    left = answer.planned - len(answer.results)
+    rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
+    console.print(
+        f"{run} checks, {len(answer.failures)} failed{rest}. Exact checks compare numbers up to"
+        f" rounding; p-values share a"
+        f" false-alarm rate of {answer.false_alarm_rate:.0%} for the whole run.",
+        highlight=False,
+    )
+    if folder is not None:
+        console.print(f"pictures and numbers: {folder}/report.html", highlight=False)

@@ -1,0 +1,263 @@
+"""The small capabilities a model may add; each names the estimator that gains from it.
+
+Capabilities are found with ``isinstance``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from bracketz.core.conditional import Conditional
+from bracketz.core.kernel import ScoredKernel
+from bracketz.core.model import Model, Parameters, Shape, State
+from bracketz.core.precision import double_precision
+
+
+class Predictive(ABC):
+    """Sharper SMC and SHME: one data point's latent can be integrated out.
+
+    With the unnormalised measure p(l) p(y_i | l, rest)^(b_i) over the latent l of point i, its
+    total mass is the predictive density of the point, the weight of the posterior particle filter.
+    """
+
+    @abstractmethod
+    def point_conditional(self, state: State, y, powers, i) -> Conditional:
+        """That measure, given everything else in the state. Its mass is 1 when powers[i] = 0."""
+
+    @abstractmethod
+    def replace_latent(self, state: State, i, latent) -> State:
+        """The state with the latent of point i replaced (unchanged where the state keeps none)."""
+
+
+class Collapsed(ABC):
+    """Some variables are integrated out of the state. Simulated data keep them.
+
+    Fixed hyperparameters leave these variables independent of the state a priori; hyperparameters
+    in the state (``models.inferred``) do not.
+    """
+
+    @abstractmethod
+    def sample_parameters(self, key, state: State, shape: Shape) -> Parameters:
+        """The integrated-out variables, from their prior given the state."""
+
+    @abstractmethod
+    def sample_data(self, key, state: State, parameters: Parameters) -> jax.Array:
+        """y given everything."""
+
+    @abstractmethod
+    def log_joint(self, state: State, parameters: Parameters, y, powers) -> jax.Array:
+        """log of the uncollapsed f: integrating it over the parameters gives ``log_annealed``."""
+
+    def simulate(self, key, state: State, shape: Shape) -> jax.Array:
+        key_parameters, key_data = jax.random.split(key)
+        return self.sample_data(
+            key_data, state, self.sample_parameters(key_parameters, state, shape)
+        )
+
+
+class Conjugate(Collapsed):
+    """Hyperparameters may join the state (``models.inferred``): with the integrated-out variables
+    instantiated, each has a conjugate prior."""
+
+    #: The NamedTuple of what is integrated out; it has one field.
+    parameters: ClassVar[type]
+    #: Given the latents, each column of y (or each row) is a regression of its own on K
+    #: coefficients.
+    by_rows: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def coefficient_variance(self):
+        """Prior variance of a coefficient."""
+
+    @abstractmethod
+    def design(self, state: State) -> jax.Array:
+        """What the coefficients multiply, (N, K), or (D, K) where ``by_rows``."""
+
+    def coefficients(self, value) -> Parameters:
+        """Parameters from coefficients, one regression a row of ``value``."""
+        return self.parameters(value if self.by_rows else value.T)
+
+    @abstractmethod
+    def mean(self, state: State, parameters: Parameters) -> jax.Array:
+        """E[y | everything], (N, D)."""
+
+    @abstractmethod
+    def parameter_conditional(self, state: State, y, powers) -> Conditional:
+        """The integrated-out variables given the state, under powers."""
+
+    @abstractmethod
+    def latent_statistics(self, state: State, parameters: Parameters) -> dict[str, tuple]:
+        """By hyperparameter: the sufficient statistics its prior's ``given`` takes (see
+        ``conjugate``)."""
+
+
+class RowLatents(ABC):
+    """Held-out likelihood: with the parameters fixed, rows are independent (see ``held_out``)."""
+
+    #: The names, in a simulation, of the parameters that are held fixed.
+    fixed: ClassVar[str]
+
+    @abstractmethod
+    def row_conditional(self, fixed, row, power) -> Conditional:
+        """p(l) p(row | l, fixed)^power as a measure over the row's latent l."""
+
+    @abstractmethod
+    def sample_row(self, key, fixed, latent) -> jax.Array:
+        """A new row given its latent."""
+
+
+class ExactEvidence(ABC):
+    """Tiny instances have a known answer: enumeration or quadrature, for tests and the check
+    kit."""
+
+    @abstractmethod
+    def exact_evidence(self, y) -> float:
+        """log p(y), refusing (``InputError``) when the instance is too large."""
+
+
+class Enumerable(ExactEvidence):
+    """Exact evidence as a sum over nodes: all states of a finite space, or a quadrature grid."""
+
+    #: The nodes are all the states there are.
+    finite: ClassVar[bool] = True
+
+    @abstractmethod
+    def nodes(self, shape: Shape) -> tuple[State, Any]:
+        """(states with a leading axis, log-weight w of each or of all): p(y) = sum over states of
+        f(x; 1) e^w.
+
+        Refuses (``InputError``) when there would be too many.
+        """
+
+    @abstractmethod
+    def tiny(self) -> tuple[Model, Shape]:
+        """An instance of this class with few nodes, its hyperparameters all different from each
+        other and from 1, so that no mistake hides behind a symmetry."""
+
+    def exact_evidence(self, y):
+        with double_precision():
+            return float(log_evidence(self, y, *self.nodes(y.shape)))
+
+
+class TransitionDensity(ABC):
+    """Chib-style estimators: a posterior chain whose transition density is known."""
+
+    @abstractmethod
+    def scored_chain(self, y) -> "ScoredChain":
+        """The chain, on a state space of its own (low rank keeps U there)."""
+
+
+class ScoredChain(ABC):
+    """A posterior chain with everything written down (see ``TransitionDensity``)."""
+
+    kernel: ScoredKernel
+
+    @abstractmethod
+    def begin(self, key, state: State) -> Any:
+        """A state of this chain from a state of the model."""
+
+    @abstractmethod
+    def log_joint(self, state) -> jax.Array:
+        """log p(x, y)."""
+
+
+class ConstrainedPrior(ABC):
+    """Nested sampling: moves that keep the prior restricted to a high-likelihood region."""
+
+    @abstractmethod
+    def constrained_prior(self, y) -> "Constrained":
+        """The moves, for these data."""
+
+
+class Constrained(ABC):
+    """The prior above a likelihood cutoff (see ``ConstrainedPrior``)."""
+
+    @abstractmethod
+    def sample_prior(self, key) -> Any:
+        """A free draw."""
+
+    @abstractmethod
+    def log_likelihood(self, state) -> jax.Array:
+        """log L(x)."""
+
+    @abstractmethod
+    def step(self, key, state, cutoff) -> Any:
+        """A sweep that leaves the prior restricted to log L > cutoff invariant, from a state
+        inside."""
+
+
+class Variational(ABC):
+    """Variational Bayes."""
+
+    @abstractmethod
+    def variational(self, y) -> "MeanField":
+        """The factored family q(latents) q(parameters), for these data."""
+
+
+class MeanField(ABC):
+    """Coordinate ascent on E_q[log p(x, y)] + H[q] (see ``Variational``)."""
+
+    @property
+    @abstractmethod
+    def updates(self) -> tuple[Callable, ...]:
+        """Functions q -> q, each the optimum of one factor given the others; applied in order."""
+
+    @abstractmethod
+    def start(self, key) -> Any:
+        """A random q."""
+
+    @abstractmethod
+    def start_at(self, state: State, parameters: Parameters) -> Any:
+        """q concentrated at the values that generated the data (the paper's hint experiment)."""
+
+    @abstractmethod
+    def objective(self, q) -> jax.Array:
+        """The lower bound on log p(y), all constants included."""
+
+    @property
+    @abstractmethod
+    def log_relabelings(self) -> float:
+        """log of the number of relabelings that leave the model unchanged (VB's symmetry
+        correction)."""
+
+
+class PointFit(ABC):
+    """BIC: maximum likelihood with the latent variables summed or integrated out."""
+
+    @abstractmethod
+    def maximum_likelihood(self, y) -> "LikelihoodFit":
+        """The fit, for these data."""
+
+
+class LikelihoodFit(ABC):
+    """EM or a closed form (see ``PointFit``)."""
+
+    @property
+    @abstractmethod
+    def num_parameters(self) -> int:
+        """Free parameters, continuous symmetries removed."""
+
+    @abstractmethod
+    def start(self, key) -> Any:
+        """Initial parameters."""
+
+    @abstractmethod
+    def update(self, parameters) -> Any:
+        """One step that does not lower the likelihood."""
+
+    @abstractmethod
+    def log_likelihood(self, parameters) -> jax.Array:
+        """log p(y | parameters)."""
+
+
+@jax.jit
+def log_evidence(model: Model, y, states: State, log_weight):
+    """log of the sum over ``states`` (leading axis) of f(x; 1) times the weight; y may be a
+    tracer."""
+    ones = jnp.ones(y.shape[0])
+    density = jax.lax.map(lambda state: model.log_annealed(state, y, ones), states, batch_size=4096)
+    return jax.nn.logsumexp(density + log_weight)

@@ -1,0 +1,126 @@
+"""What a transition kernel is: a step, and its exact time reversal.
+
+A kernel T leaves a density f invariant. Its reversal R satisfies f(x) T(x'|x) = f(x') R(x|x') for
+every pair of states, which is what makes a forward and a reverse annealing run two readings of one
+pair of path measures (docs/design.md, section 1).
+
+The life of a kernel, in the order of its calls: ``model.kernel(y, powers)`` makes one for a row of
+powers, inside the compiled loop; ``step`` (or ``reversed().step``) moves a chain's state; a
+recorder asks ``step_and_report`` instead; the correctness kit looks at ``visits`` and, where there
+is one, at ``log_prob``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+
+from bracketz.core.conditional import Conditional
+
+#: What a step tells of itself, by name: "acceptance" (a probability), "move" (a distance), ...;
+#: scalars.
+MoveReport = Mapping[str, jax.Array]
+
+
+class Visit(NamedTuple):
+    """One conditional a sweep draws from, opened up for the correctness kit."""
+
+    variable: str
+    make: Callable[
+        [], Conditional
+    ]  # called when somebody looks, so that listing the visits costs nothing
+    value: Any  # the variable's present value
+    put: Callable  # new value -> (state, parameters) with the variable replaced
+
+    @property
+    def conditional(self) -> Conditional:
+        return self.make()
+
+
+class Kernel(ABC):
+    """A Markov kernel that leaves a density invariant, and knows itself run backwards in time.
+
+    Subclass it and write ``step`` and ``reversed`` (or subclass ``Reversible`` and write ``step``
+    alone). A kernel is made inside compiled code for every row of powers, so it holds arrays and
+    makes no choices in Python that depend on them. It must not adapt to the states it moves: that
+    voids unbiasedness.
+
+    Example:
+        >>> import bracketz as bz
+        >>> walk = bz.Metropolis(lambda x: -0.5 * x @ x, scale=0.5)
+        >>> isinstance(walk, bz.Kernel) and walk.reversed() is walk
+        True
+    """
+
+    @abstractmethod
+    def step(self, key, state):
+        """One transition.
+
+        Args:
+            key: a JAX random key, used for this step alone.
+            state: the model's state, one chain's.
+
+        Returns:
+            The new state.
+        """
+
+    @abstractmethod
+    def reversed(self) -> "Kernel":
+        """The exact time reversal of this kernel."""
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """Names of what ``step_and_report`` tells; none by default."""
+        return ()
+
+    def step_and_report(self, key, state) -> tuple[Any, MoveReport]:
+        """``step``, and what happened.
+
+        A kernel that has something to say (whether a proposal was accepted, how far the state
+        moved) overrides this and ``reports``; the recorder of a run averages it along the path.
+
+        Returns:
+            (the state ``step`` gives, scalars by name).
+        """
+        return self.step(key, state), {}
+
+    def visits(self, state, parameters) -> tuple[Visit, ...]:
+        """The conditionals a sweep draws from, each as it would be at ``state``.
+
+        ``parameters`` are values of what the model integrates out (None if nothing), for kernels
+        that draw them on the way. Optional: a kernel that opens up here is checked variable by
+        variable, exactly.
+        """
+        return ()
+
+
+class Reversible(Kernel):
+    """A kernel in detailed balance: it is its own reversal.
+
+    Example:
+        >>> import bracketz as bz
+        >>> issubclass(bz.Metropolis, bz.Reversible)
+        True
+    """
+
+    def reversed(self) -> Kernel:
+        return self
+
+
+class ScoredKernel(Kernel):
+    """A kernel whose transition density is known; the Chib-style estimators need it.
+
+    Example:
+        >>> import bracketz as bz
+        >>> issubclass(bz.GibbsScan, bz.ScoredKernel)
+        True
+    """
+
+    @abstractmethod
+    def reversed(self) -> "ScoredKernel":
+        """The exact time reversal, scored too."""
+
+    @abstractmethod
+    def log_prob(self, new_state, state):
+        """log T(new_state | state), all sub-steps included."""

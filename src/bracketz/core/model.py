@@ -1,0 +1,51 @@
+"""What a model is: four methods.
+
+Every intermediate distribution of every estimator here is
+
+    f(x; b) = p(x) * prod_i p(y_i | x)^(b_i),     b in [0, 1]^N
+
+for a row of powers b. What else an estimator may want is a capability (``core.capabilities``).
+
+States are NamedTuples of arrays (their field names are the names in a saved simulation). Data ``y``
+is an (N, D) array, one row per data point. ``shape`` is (N, D).
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import jax
+
+from bracketz.core.kernel import Kernel
+
+State = Any  # a NamedTuple of arrays
+
+
+Parameters = Any  # a NamedTuple of arrays
+
+
+Shape = tuple[int, int]
+
+
+class Model(ABC):
+    """The four methods. Subclasses are frozen dataclasses made by ``bracketz.pytree_dataclass``."""
+
+    default_shape: ClassVar[Shape] = (50, 25)
+
+    @abstractmethod
+    def sample_prior(self, key, shape: Shape) -> State:
+        """An exact draw from p(x)."""
+
+    @abstractmethod
+    def simulate(self, key, state: State, shape: Shape) -> jax.Array:
+        """An exact draw of y from p(y | x)."""
+
+    @abstractmethod
+    def log_annealed(self, state: State, y, powers) -> jax.Array:
+        """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1."""
+
+    @abstractmethod
+    def kernel(self, y, powers) -> Kernel:
+        """A kernel that leaves f(.; b) invariant, for any row of powers."""
+
+    def check_shape(self, shape: Shape) -> None:
+        """Refuse data this model cannot describe (an ``InputError``)."""

@@ -1,0 +1,53 @@
+"""Frozen dataclasses that JAX can look inside.
+
+Array-like fields are traced, fields marked ``static()`` are part of the compiled program's
+identity. A model whose hyperparameters are traced fields compiles once for all their values.
+"""
+
+import dataclasses
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+
+T = TypeVar("T")
+
+
+def static(*, default: Any = dataclasses.MISSING) -> Any:
+    """A field that is not an array: a size, a name, a flag."""
+    return dataclasses.field(default=default, metadata={"static": True})
+
+
+def unchecked(cls: type[T], **values) -> T:
+    """An instance around values that may be traced: ``__post_init__`` does not see them. Other
+    fields get their defaults."""
+    obj = object.__new__(cls)
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        object.__setattr__(obj, field.name, values.pop(field.name, field.default))
+    assert not values, f"{cls.__name__} has no fields {sorted(values)}"
+    return obj
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(static,))
+def pytree_dataclass(cls: type[T]) -> type[T]:
+    """Make ``cls`` a frozen dataclass and register it as a pytree.
+
+    ``__post_init__`` (where values are checked) runs when a person constructs the object, and not
+    when JAX rebuilds it around tracers.
+    """
+    cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    static_names = tuple(f.name for f in fields if f.metadata.get("static"))
+    traced_names = tuple(f.name for f in fields if not f.metadata.get("static"))
+
+    def flatten(obj):
+        children = tuple((jax.tree_util.GetAttrKey(n), getattr(obj, n)) for n in traced_names)
+        return children, tuple(getattr(obj, n) for n in static_names)
+
+    def unflatten(aux, children):
+        obj = object.__new__(cls)
+        for name, value in zip(static_names + traced_names, (*aux, *children), strict=True):
+            object.__setattr__(obj, name, value)
+        return obj
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten, unflatten)
+    return cls

@@ -1,0 +1,164 @@
+"""What an answer contains: the value, its side, its error bar, and what it took."""
+
+import enum
+import html
+import math
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+from scipy.special import stdtrit
+
+from bracketz._version import __version__
+from bracketz.core.weights import log_mean_error
+from bracketz.errors import InputError
+
+
+class Side(enum.StrEnum):
+    """Which side of log p(y) an estimate is on, in probability (paper, eqns. markov and jensen)."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+    NONE = "none"
+
+    @property
+    def meaning(self) -> str:
+        """In words."""
+        return "no bound" if self is Side.NONE else f"stochastic {self} bound"
+
+
+class Combine(enum.Enum):
+    """How independent trials become one value (paper, Algorithm parameters, footnote)."""
+
+    ARITHMETIC = "arithmetic mean of the weights"  # unbiased estimators
+    HARMONIC = "harmonic mean of the weights"  # unbiased estimators of the reciprocal
+    MAXIMUM = "largest value"  # deterministic lower bounds
+    MEAN_LOG = "mean of the logs"
+
+    def __call__(self, values: np.ndarray) -> tuple[float, float]:
+        """(combined value, its standard error)."""
+        if self is Combine.MAXIMUM:
+            return float(np.max(values)), 0.0
+        if self is Combine.MEAN_LOG:
+            n = len(values)
+            error = np.std(values, ddof=1) / math.sqrt(n) if n > 1 else math.nan
+            return float(np.mean(values)), float(error)
+        sign = 1.0 if self is Combine.ARITHMETIC else -1.0
+        top = np.max(sign * values)
+        combined = sign * (top + np.log(np.mean(np.exp(sign * values - top))))
+        return float(combined), log_mean_error(sign * values)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    run: float
+    compile: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One estimator's answer on one data set."""
+
+    model: str
+    estimator: str
+    side: Side
+    log_ml: float
+    log_ml_trials: tuple[float, ...]
+    standard_error: float
+    knobs: dict
+    seed: int
+    seconds: Seconds
+    details: dict = field(default_factory=dict)
+    version: str = __version__
+
+    @property
+    def trials(self) -> int:
+        return len(self.log_ml_trials)
+
+    def expected(self, confidence: float = 0.95) -> tuple[float, float, float]:
+        """(mean, low, high): Student's interval for the *expected* estimate of one trial.
+
+        It says how well the estimator's own mean is known, not where log p(y) is (paper, figure
+        captions).
+        """
+        values, n = np.array(self.log_ml_trials), self.trials
+        mean = float(np.mean(values))
+        if n < 2:
+            return mean, math.nan, math.nan
+        half = float(stdtrit(n - 1, 0.5 + confidence / 2) * np.std(values, ddof=1) / math.sqrt(n))
+        return mean, mean - half, mean + half
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a person wants to read of it, as (name, value)."""
+        mean, low, high = self.expected()
+        return [
+            ("log evidence", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
+            ("side", f"{self.side}: {self.side.meaning}"),
+            (
+                "one trial",
+                f"{mean:.2f} on average, 95 % interval for that mean [{low:.2f}, {high:.2f}]",
+            ),
+            ("trials", str(self.trials)),
+            *((name, f"{np.mean(values):.0f} on average") for name, values in self.details.items()),
+            ("knobs", ", ".join(f"{k} {v}" for k, v in self.knobs.items() if v is not None)),
+            ("time", f"{self.seconds.run:.2f} s, and {self.seconds.compile:.1f} s to compile"),
+        ]
+
+    def plot(self, ax=None):
+        """Every trial, and what they combine to; see ``bracketz.plots.trials``."""
+        from bracketz.plots import trials
+
+        return trials(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"{self.estimator} on {self.model}", self.rows())
+
+    def to_json(self) -> dict:
+        """The object of ``estimate --json``."""
+        mean, low, high = self.expected()
+        extra = {
+            "side": str(self.side),
+            "trials": self.trials,
+            "expected": {"mean": mean, "confidence": 0.95, "low": low, "high": high},
+        }
+        return finite_json(asdict(self) | extra)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """[low, high] covers log p(y) with at least this confidence: Markov's inequality on both sides.
+
+    Pr(lower > log p(y) + b) < e^-b and Pr(upper < log p(y) - b) < e^-b; b = log(2 / delta) each.
+    """
+
+    confidence: float
+    low: float
+    high: float
+
+    @classmethod
+    def from_bounds(cls, lower: float, upper: float, confidence: float, spent: float = 1.0):
+        """``spent`` < 1 is the share of the failure probability this look at the bounds may use."""
+        if not 0 < confidence < 1:
+            raise InputError(f"confidence must lie inside (0, 1), got {confidence}")
+        margin = math.log(2 / ((1 - confidence) * spent))
+        return cls(confidence, lower - margin, upper + margin)
+
+
+def finite_json(tree):
+    """JSON has no NaN or infinity: they become null."""
+    if isinstance(tree, dict):
+        return {k: finite_json(v) for k, v in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [finite_json(v) for v in tree]
+    if isinstance(tree, float) and not math.isfinite(tree):
+        return None
+    return tree
+
+
+def html_table(title: str, rows: list[tuple[str, str]]) -> str:
+    """A small table for a notebook."""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+        f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+        for name, value in rows
+    )
+    return f"<table><caption>{html.escape(title)}</caption><tbody>{cells}</tbody></table>"

@@ -1,0 +1,73 @@
+"""Data: simulated (with the exact posterior sample that made them) or observed."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from bracketz.core.model import Model
+from bracketz.errors import InputError
+
+IGNORE = "; fill it in, or leave it out exactly: bracketz compare takes it with `missing=True`"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Data:
+    """Observations, and, when they were simulated, the exact posterior sample behind them.
+
+    Attributes:
+        y: the observations, (N, D).
+        exact: the model's state that made them, or None for observed data.
+        parameters: variables the model integrates out, where it has any.
+        meta: model, hyperparameters, seed and version of a simulation.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> bz.Data(np.zeros((3, 2))).simulated
+        False
+    """
+
+    y: np.ndarray
+    exact: Any = None
+    parameters: Any = None
+    meta: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the exact sample is known, so that upper bounds exist."""
+        return self.exact is not None
+
+
+def as_data(data, model: Model) -> Data:
+    """Accept ``Data`` or a plain array of observations; refuse what cannot be data."""
+    if not isinstance(data, Data):
+        data = Data(checked_array(np.asarray(data), "the data"))
+    model.check_shape(data.y.shape)
+    return data
+
+
+def checked_array(array: np.ndarray, what: str, ndim: int = 2, missing: bool = False) -> np.ndarray:
+    """Finite real numbers with ``ndim`` axes, as floats; with ``missing``, NaN may be among
+    them."""
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{what} must hold real numbers, got type {array.dtype}")
+    if ndim == 2 and array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != ndim or array.size == 0:
+        raise InputError(
+            f"{what} must be a non-empty table of N rows and D columns, got shape {array.shape}"
+        )
+    array = array.astype(float)
+    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        value = array[tuple(where)]
+        place = f" at row {where[0] + 1}" if ndim else ""
+        raise InputError(
+            f"{what} holds {value}{place}"
+            + (f", column {where[1] + 1}" if ndim == 2 else "")
+            + (IGNORE if np.isnan(value) and ndim == 2 else "; remove or fill in such values first")
+        )
+    if np.isnan(array).all():
+        raise InputError(f"{what} holds no observed value")
+    return array

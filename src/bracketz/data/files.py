@@ -1,0 +1,249 @@
+"""Data on disk: simulations with their exact sample, and observed tables.
+
+A simulation is an .npz file of plain arrays: ``y``; the exact sample and what is integrated out,
+each leaf under its field's name, or, where that is taken or there is none, under its path in the
+state (``state.0.b``); the model's own arrays (covariates) as ``model.NAME``; and ``meta``, a JSON
+text. Nothing is ever pickled.
+"""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from bracketz.core.capabilities import Collapsed
+from bracketz.core.model import Model, Shape
+from bracketz.core.precision import double_precision
+from bracketz.data.dataset import IGNORE, Data, checked_array
+from bracketz.data.identity import described, hyperparameters, is_description, model_label
+from bracketz.engine import npz
+from bracketz.errors import InputError
+
+RESERVED = ("y", "meta")
+#: Cells of a .csv that mean "not observed".
+UNSEEN = ("", "NA", "?")
+
+
+def save(data: Data, path: str | Path, *, force: bool = False) -> None:
+    """Write a simulation, or data alone, as one .npz file.
+
+    Args:
+        data: what to keep. The exact sample may be any pytree of arrays.
+        path: where; the file is replaced in one step.
+        force: overwrite a file that exists.
+
+    Raises:
+        InputError: the file exists, cannot be written, or the sample holds something that is no
+        array of numbers.
+
+    Example:
+        >>> import bracketz as bz, tempfile
+        >>> model = bz.Clustering(components=2)
+        >>> bz.save(bz.simulate(model, 6, 2), f"{tempfile.mkdtemp()}/sim.npz")
+    """
+    path = Path(path)
+    refuse_existing(path, force)
+    arrays = {"y": np.asarray(data.y)}
+    for name, leaf in _named(data.exact, data.parameters).items():
+        arrays[name] = _numbers(leaf, name)
+    meta = dict(data.meta)
+    for name, value in meta.get("hyperparameters", {}).items():
+        if isinstance(value, np.ndarray):
+            arrays[f"model.{name}"] = _numbers(value, name)
+    arrays["meta"] = np.array(json.dumps(described(meta)))
+    try:
+        npz.write(path, arrays)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise InputError(f"{path} exists; add `force=True` to overwrite it, or name another file")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist; make it first")
+
+
+def _numbers(leaf: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(leaf)
+    except TypeError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"'{name}' holds {type(leaf).__name__}, and only arrays of real numbers can be saved"
+        )
+    return array
+
+
+def _named(exact: Any, parameters: Any) -> dict[str, Any]:
+    """Leaf by name: the field's own where it is one and nothing else is called so, else the whole
+    path."""
+    paths: dict[str, Any] = {}
+    fields: dict[str, str] = {}
+    for group, tree in (("state", exact), ("parameters", parameters)):
+        for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
+            whole = ".".join([group, *(jax.tree_util.keystr((k,), simple=True) for k in path)])
+            paths[whole] = leaf
+            is_field = bool(path) and all(isinstance(k, jax.tree_util.GetAttrKey) for k in path)
+            fields[whole] = path[-1].name if is_field else whole
+    taken = Counter(fields.values()) + Counter(RESERVED)
+    return {(fields[w] if taken[fields[w]] == 1 else w): leaf for w, leaf in paths.items()}
+
+
+def load(path: str | Path, model: Model | None = None, *, missing: bool = False) -> Data:
+    """Read a simulation (.npz), or observed data (.npy, .csv).
+
+    Args:
+        path: the file.
+        model: whose simulation it is; needed to rebuild the exact sample.
+        missing: whether entries of observed data may be NaN (or, in a .csv, empty, NA or ?).
+
+    Returns:
+        The data.
+
+    Raises:
+        InputError: no such file, not of its kind, or a simulation from another model.
+
+    Example:
+        >>> import bracketz as bz, tempfile
+        >>> model, path = bz.Clustering(components=2), f"{tempfile.mkdtemp()}/sim.npz"
+        >>> bz.save(bz.simulate(model, 6, 2), path)
+        >>> bz.load(path, model).simulated
+        True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"no file {path}")
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return _load_npz(path, model)
+    if suffix == ".npy":
+        try:
+            array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            raise InputError(f"{path} is not a NumPy .npy file of numbers") from None
+        return Data(checked_array(array, str(path), missing=missing))
+    if suffix == ".csv":
+        return Data(checked_array(_read_csv(path, missing), str(path), missing=missing))
+    raise InputError(f"{path} must end in .npz (from bracketz simulate), .npy or .csv")
+
+
+def _load_npz(path: Path, model: Model | None) -> Data:
+    arrays = npz.read(path)
+    if arrays is None:
+        raise InputError(f"{path} is not an .npz file from bracketz simulate")
+    if "y" not in arrays or "meta" not in arrays:
+        raise InputError(f"{path} lacks y or meta, so it is not from bracketz simulate")
+    y = checked_array(arrays["y"], str(path))
+    try:
+        meta = json.loads(str(arrays["meta"]))
+        meta["model"], meta["hyperparameters"]
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{path} has no readable meta, so it is not from bracketz simulate"
+        ) from None
+    own = meta["hyperparameters"]
+    for name, value in own.items():
+        if is_description(value) and f"model.{name}" in arrays:
+            own[name] = arrays[f"model.{name}"]
+    if model is None:
+        return Data(y, meta=meta)
+    _same_model(path, meta, model)
+    exact, parameters = _templates(model, y.shape)
+    values = {
+        name: _leaf(path, arrays, name, like, y.shape)
+        for name, like in _named(exact, parameters).items()
+    }
+    leaves, treedef = jax.tree.flatten((exact, parameters))
+    assert len(leaves) == len(values)
+    exact, parameters = jax.tree.unflatten(treedef, values.values())
+    return Data(y, exact, parameters, meta)
+
+
+def _same_model(path: Path, meta: dict, model: Model) -> None:
+    if meta["model"] != model_label(model):
+        raise InputError(
+            f"{path} was simulated from {meta['model']}, so its exact sample says nothing about"
+            f" {model_label(model)}; give the observations alone as .npy or .csv"
+        )
+    ours, theirs = described(hyperparameters(model)), described(meta["hyperparameters"])
+    for name in ours:
+        if ours[name] != theirs.get(name):
+            raise InputError(
+                f"{path} was simulated with {name} = {_short(theirs.get(name))}, not"
+                f" {_short(ours[name])}:"
+                " its sample is exact only for the model that made it"
+            )
+
+
+def _short(value: Any) -> str:
+    if is_description(value):
+        return f"another array of shape {tuple(value['shape'])}"
+    return str(value)
+
+
+def _leaf(path: Path, arrays: dict[str, np.ndarray], name: str, like, shape: Shape) -> np.ndarray:
+    """One array of the exact sample, refused if it is not what data of this shape need."""
+    if name not in arrays:
+        raise InputError(f"{path} lacks '{name}', part of the exact sample")
+    if arrays[name].shape != like.shape:
+        raise InputError(
+            f"'{name}' in {path} has shape {arrays[name].shape}, and data of {shape[0]} rows and"
+            f" {shape[1]} columns need {like.shape}"
+        )
+    if arrays[name].size == 0:
+        return arrays[name].astype(like.dtype)
+    return checked_array(arrays[name], f"'{name}' in {path}", like.ndim).astype(like.dtype)
+
+
+def _templates(model: Model, shape: Shape):
+    """Shapes of the exact sample and of the integrated-out variables."""
+    with double_precision():
+        key = jax.random.key(0, impl="threefry2x32")
+        exact = jax.eval_shape(lambda k: model.sample_prior(k, shape), key)
+        parameters = None
+        if isinstance(model, Collapsed):
+            parameters = jax.eval_shape(
+                lambda k, s: model.sample_parameters(k, s, shape), key, exact
+            )
+    return exact, parameters
+
+
+def _read_csv(path: Path, missing: bool) -> np.ndarray:
+    """Numbers, one row per line, with an optional header line."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} is not a text file of comma-separated numbers") from None
+    if rows and not any(_is_number(cell) for cell in rows[0]):
+        rows = rows[1:]
+    if not rows:
+        raise InputError(f"{path} has no rows of numbers")
+    width = len(rows[0])
+    unseen = UNSEEN if missing else ()
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(
+                f"row {number} of {path} has {len(row)} values and the first has {width}"
+            )
+        for cell in row:
+            if not _is_number(cell) and cell.strip() not in unseen:
+                way_out = IGNORE if cell.strip() in UNSEEN else ""
+                raise InputError(
+                    f"row {number} of {path} holds '{cell.strip()}', which is not a number{way_out}"
+                )
+    return np.array([[float(cell) if _is_number(cell) else np.nan for cell in row] for row in rows])
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+        return True
+    except ValueError:
+        return False

@@ -1,0 +1,72 @@
+"""Drawing data from a model, and keeping the state that made them."""
+
+import functools
+
+import jax
+import numpy as np
+
+from bracketz._version import __version__
+from bracketz.core.capabilities import Collapsed
+from bracketz.core.model import Model
+from bracketz.core.precision import double_precision
+from bracketz.core.validation import check_seed, require_at_least
+from bracketz.data.dataset import Data
+from bracketz.data.identity import hyperparameters, model_label
+from bracketz.engine.devices import use_all_cores
+
+
+def simulate(
+    model: Model, rows: int | None = None, columns: int | None = None, seed: int = 0
+) -> Data:
+    """Draw (x, y) from the joint. The x that made y is an exact sample from p(x | y).
+
+    Args:
+        model: what to draw from.
+        rows, columns: size of the data; the model's own by default.
+        seed: everything random follows from it.
+
+    Returns:
+        The data, with the exact sample and what is integrated out.
+
+    Raises:
+        InputError: a size below 1, one the model cannot describe, or a bad seed.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.simulate(bz.LowRank(components=2), rows=10, columns=4, seed=1).y.shape
+        (10, 4)
+    """
+    shape = (
+        model.default_shape[0] if rows is None else rows,
+        model.default_shape[1] if columns is None else columns,
+    )
+    require_at_least(1, rows=shape[0], columns=shape[1])
+    check_seed(seed)
+    model.check_shape(shape)
+    use_all_cores()
+    with double_precision():
+        key_state, key_parameters, key_data = jax.random.split(
+            jax.random.key(seed, impl="threefry2x32"), 3
+        )
+        exact = _sample_prior(model, key_state, shape)
+        parameters = None
+        if isinstance(model, Collapsed):
+            parameters = model.sample_parameters(key_parameters, exact, shape)
+            y = model.sample_data(key_data, exact, parameters)
+        else:
+            y = model.simulate(key_data, exact, shape)
+        meta = {
+            "model": model_label(model),
+            "hyperparameters": hyperparameters(model),
+            "seed": seed,
+            "version": __version__,
+        }
+        exact, parameters = jax.tree.map(np.asarray, (exact, parameters))
+        return Data(np.asarray(y), exact, parameters, meta)
+
+
+@functools.partial(jax.jit, static_argnames="shape")
+def _sample_prior(model: Model, key, shape):
+    """Compiled as one, for a quick start. Data are drawn op by op: fused, their last bits would
+    change."""
+    return model.sample_prior(key, shape)

@@ -1,0 +1,1 @@
+"""The loop that runs everything, and what surrounds it."""

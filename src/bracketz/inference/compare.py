@@ -1,0 +1,401 @@
+"""Compare models on observed data: lower bounds on their evidence, and how far to trust them.
+
+Observed data have no exact posterior sample, so nothing here bounds log p(y) from above. What can
+be had is
+
+- for each model AIS with more and more distributions until the lower bound stops rising;
+- on request, a validation by simulation after Grosse, Ancha and Roy (2016): take hyperparameters
+  from the end of a real chain, simulate data of the same shape from the model with them, and run
+  the same settings in both directions there. Their gap is how far those settings were from the
+  truth on data that resemble the real ones. As a margin for the real result it is a heuristic, for
+  two reasons: the simulated data are not the real ones, and the simulated sample is an exact
+  posterior sample only up to its hyperparameters, which came from the real data and not from their
+  prior.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from bracketz._version import __version__
+from bracketz.core.model import Model
+from bracketz.core.precision import double_precision
+from bracketz.core.results import Combine, Seconds, finite_json, html_table
+from bracketz.core.validation import check_seed
+from bracketz.data.dataset import Data, as_data
+from bracketz.data.identity import model_label
+from bracketz.engine.anneal import Forward, Reverse
+from bracketz.engine.run import Outcome, run_chains
+from bracketz.engine.session import Session
+from bracketz.errors import InputError
+from bracketz.models.hierarchical import Inferred, InferredState
+from bracketz.models.missing_data import Incomplete
+from bracketz.paths import Tempered
+
+FIRST_RUNG = 256
+LAST_RUNG = 1 << 14
+#: Doublings in a row that must bring nothing: one alone may be bad luck of the chains.
+PATIENCE = 2
+
+#: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word
+#: applies.
+WORDS = (
+    (2.0, "decisive"),
+    (1.0, "strong"),
+    (0.5, "substantial"),
+    (0.0, "not worth more than a bare mention"),
+)
+
+
+def strength(nats: float) -> str:
+    """Kass and Raftery's word for a difference of log evidences."""
+    return next(word for least, word in WORDS if abs(nats) / math.log(10) >= least)
+
+
+def _label(model: str, components: int | None) -> str:
+    return (
+        model
+        if components is None
+        else f"{model} with {components} component{'s' * (components != 1)}"
+    )
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Both bounds at the same settings on one data set simulated from the fitted model."""
+
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One model's lower bound on log p(y), and the way there."""
+
+    model: str
+    components: int | None
+    lower: float
+    standard_error: float
+    distributions: int
+    rungs: tuple[tuple[int, float], ...]  # (distributions, lower bound)
+    settled: bool  # the last two doublings raised it by less than the tolerance
+    hyperparameters: dict  # posterior mean of each inferred one, by the weights of the chains
+    simulated: tuple[Simulated, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return _label(self.model, self.components)
+
+    @property
+    def margin(self) -> float | None:
+        """The largest gap on simulated data: how far below the truth these settings were there."""
+        return max((max(s.gap, 0.0) for s in self.simulated), default=None)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models on one data set, in the order of their lower bounds, best first.
+
+    Attributes:
+        candidates: a bound per model, with the way there. probabilities: posterior over them, with
+        lower bounds in place of evidences. decided, verdict: whether the winner's lead is larger
+        than what the bounds were off by on simulated data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> y = bz.simulate(bz.Clustering(components=2), 6, 2).y
+        >>> answer = bz.compare(y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8)
+        >>> answer.best.components
+        2
+    """
+
+    candidates: tuple[Candidate, ...]
+    chains: int
+    tolerance: float
+    seed: int
+    seconds: Seconds
+    log_jacobian: float = 0.0  # already in every bound; 0 unless the columns were standardised
+    missing: int = 0
+    version: str = __version__
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Posterior over the candidates, equal prior odds, with lower bounds in place of
+        evidences."""
+        lower = np.array([c.lower for c in self.candidates])
+        weights = np.exp(lower - lower.max())
+        return weights / weights.sum()
+
+    @property
+    def rivals(self) -> tuple[Candidate, ...]:
+        """Those the winner does not clear: their bound plus margin, and twice the standard error,
+        reach it."""
+        best = self.best
+
+        def reach(c):
+            return (
+                c.lower + (c.margin or 0.0) + 2 * math.hypot(c.standard_error, best.standard_error)
+            )
+
+        return tuple(c for c in self.candidates[1:] if reach(c) >= best.lower)
+
+    @property
+    def decided(self) -> bool | None:
+        """None: without validation there is nothing to hold the winner's lead against."""
+        if any(c.margin is None for c in self.candidates):
+            return None
+        return not self.rivals
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        best = self.best
+        if len(self.candidates) == 1:
+            return "one model: nothing to compare it with."
+        if self.decided is None:
+            return (
+                f"{best.label} has the highest lower bound; how far the bounds are below the truth"
+                f" is not"
+                " known (`validate` estimates it)."
+            )
+        if self.decided:
+            return f"decided: {best.label}, by more than the bounds were off on simulated data."
+        names = "; ".join(c.label for c in self.rivals[:3])
+        names += f" and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
+        more = 4 * max(c.distributions for c in self.candidates)
+        return (
+            f"not decided at this effort: {best.label} does not clear {names}, whose bounds may be"
+            f" further below the truth than its lead; try `first={more}` `max_effort={4 * more}`,"
+            f" or more `chains`."
+        )
+
+    def to_json(self) -> dict:
+        """The object of ``compare --json``."""
+        out = dataclasses.asdict(self)
+        for entry, candidate, probability in zip(
+            out["candidates"], self.candidates, self.probabilities, strict=True
+        ):
+            entry |= {
+                "probability": float(probability),
+                "behind": self.best.lower - candidate.lower,
+                "evidence_against": None
+                if candidate is self.best
+                else strength(self.best.lower - candidate.lower),
+                "margin": candidate.margin,
+                "side": "lower",
+            }
+        return finite_json(out | {"decided": self.decided, "verdict": self.verdict})
+
+    def plot(self, ax=None):
+        """Bounds against the number of components; see ``bracketz.plots.evidences``."""
+        from bracketz.plots import evidences
+
+        return evidences(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        rows = [(c.label, f"{c.lower:.1f} ± {c.standard_error:.1f}") for c in self.candidates]
+        return html_table("log evidence, lower bounds", [*rows, ("verdict", self.verdict)])
+
+
+def compare(
+    data,
+    models: Sequence[Model],
+    *,
+    tolerance: float = 0.5,
+    chains: int = 20,
+    first: int = FIRST_RUNG,
+    max_effort: int = LAST_RUNG,
+    validate: int = 0,
+    seed: int = 0,
+    log_jacobian: float = 0.0,
+    session: Session | None = None,
+) -> Comparison:
+    """Lower bounds on log p(y) of every model, best first.
+
+    The number of distributions doubles from ``first`` until two in a row have not raised the bound
+    by ``tolerance`` nats, or ``max_effort`` is reached.
+
+    Args:
+        data: observations, an array (N, D) or ``Data``; NaN entries are left out exactly. models:
+        what to compare; ``InferredClustering`` and its like have their hyperparameters inferred.
+        tolerance: nats; see above. chains: of AIS, per model. first, max_effort: distributions to
+        begin with, and at the most. validate: how many data sets to simulate from each fitted
+        model, to measure the error there. seed: everything random follows from it. log_jacobian:
+        added to every bound (``standardized`` gives it). session: time budget, checkpoint and
+        progress.
+
+    Returns:
+        A bound per model, best first, with a verdict.
+
+    Raises:
+        InputError: no model, a model that cannot describe the data, or a value out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> y = bz.simulate(bz.Clustering(components=2), 6, 2).y
+        >>> bz.compare(y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8).verdict
+        'one model: nothing to compare it with.'
+    """
+    check_seed(seed)
+    if not models:
+        raise InputError("compare needs at least one model")
+    if chains < 2:
+        raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
+    if not tolerance > 0:
+        raise InputError(f"tolerance must be positive, got {tolerance}")
+    if validate < 0:
+        raise InputError(f"the number of simulated data sets must not be negative, got {validate}")
+    if not 2 <= first <= max_effort:
+        raise InputError(
+            f"distributions must go from at least 2 to `max_effort`, got {first} to {max_effort}"
+        )
+    y = np.asarray(data.y if isinstance(data, Data) else data, dtype=float)
+    unseen = np.isnan(y)
+    if unseen.any():
+        models = [Incomplete(model, ~unseen) for model in models]
+        y = np.where(unseen, 0.0, y)
+    y, *_ = [as_data(y, model).y for model in models]  # every model may refuse
+    session = session or Session()
+    fits = [_Contender(model, y, chains, seed, session) for model in models]
+    candidates = [
+        fit.candidate(tolerance, first, max_effort, validate, log_jacobian) for fit in fits
+    ]
+    return Comparison(
+        tuple(sorted(candidates, key=lambda c: -c.lower)),
+        chains,
+        tolerance,
+        seed,
+        Seconds(sum(f.run_seconds for f in fits), sum(f.compile_seconds for f in fits)),
+        log_jacobian,
+        int(unseen.sum()),
+    )
+
+
+class _Contender:
+    """One model on the data: its runs, and what they cost."""
+
+    def __init__(self, model: Model, y: np.ndarray, chains: int, seed: int, session: Session):
+        self.model, self.y, self.chains, self.seed, self.session = model, y, chains, seed, session
+        self.inner = model.model if isinstance(model, Incomplete) else model
+        self.name = model_label(self.inner).removeprefix("inferred-")
+        self.components: int | None = getattr(model, "components", None)
+        self.label = _label(self.name, self.components)
+        self.run_seconds = self.compile_seconds = 0.0
+
+    def _run(self, program, num_edges: int, stream: str) -> Outcome:
+        outcome = run_chains(
+            program,
+            num_edges,
+            chains=self.chains,
+            seed=self.seed,
+            stream=f"{self.label}: {stream}",
+            session=self.session,
+        )
+        self.run_seconds += outcome.run_seconds
+        self.compile_seconds += outcome.compile_seconds
+        return outcome
+
+    def forward(self, y, effort: int, stream: str) -> tuple[float, float, Outcome]:
+        path = Tempered().through(effort)
+        outcome = self._run(Forward(self.model, y, path), path.num_edges, f"{stream} {effort}")
+        return *Combine.ARITHMETIC(outcome.log_values), outcome
+
+    def candidate(self, tolerance, first, max_effort, validate, log_jacobian) -> Candidate:
+        rungs: list[tuple[int, float]] = []
+        effort, settled = first, False
+        while True:
+            lower, error, outcome = self.forward(self.y, effort, "lower")
+            rungs.append((effort, lower + log_jacobian))
+            settled = _settled([value for _, value in rungs], tolerance)
+            if settled or 2 * effort > max_effort:
+                break
+            effort *= 2
+        self.session.progress.note(
+            f"{self.label}: log evidence >= {rungs[-1][1]:.2f}, {effort:,} distributions"
+            + ("" if settled else ", not settled")
+        )
+        states, weights = _posterior(outcome)
+        means = {}
+        if isinstance(self.inner, Inferred):
+            means = {
+                n: np.tensordot(weights, a, 1).tolist() for n, a in states.hyper._asdict().items()
+            }
+        return Candidate(
+            model=self.name,
+            components=self.components,
+            lower=rungs[-1][1],
+            standard_error=error,
+            distributions=effort,
+            rungs=tuple(rungs),
+            settled=settled,
+            hyperparameters=means,
+            simulated=tuple(
+                self.simulated(states, weights, effort, number) for number in range(1, validate + 1)
+            ),
+        )
+
+    def simulated(self, states, weights, effort: int, number: int) -> Simulated:
+        """Data like the real ones, sandwiched with the same settings."""
+        with double_precision():
+            key = jax.random.fold_in(jax.random.key(self.seed, impl="threefry2x32"), number)
+            key_chain, key_latent, key_data = jax.random.split(key, 3)
+            if isinstance(self.inner, Inferred):
+                index = int(jax.random.choice(key_chain, len(weights), p=weights))
+                hyper = jax.tree.map(lambda a: a[index], states.hyper)
+                fixed = self.inner.at(hyper)
+                latent = fixed.sample_prior(key_latent, self.y.shape)
+                exact, y = (
+                    InferredState(latent, hyper),
+                    fixed.simulate(key_data, latent, self.y.shape),
+                )
+            else:
+                exact = self.model.sample_prior(key_latent, self.y.shape)
+                y = self.model.simulate(key_data, exact, self.y.shape)
+            exact, y = jax.tree.map(np.asarray, (exact, y))
+        lower, _, _ = self.forward(y, effort, f"simulated {number}, lower")
+        path = Tempered().through(effort)
+        back = self._run(
+            Reverse(self.model, y, path, exact),
+            path.num_edges,
+            f"simulated {number}, upper {effort}",
+        )
+        return Simulated(lower, Combine.HARMONIC(back.log_values)[0])
+
+
+def _settled(bounds: list[float], tolerance: float) -> bool:
+    earlier, late = bounds[:-PATIENCE], bounds[-PATIENCE:]
+    return bool(earlier) and max(late) < max(earlier) + tolerance
+
+
+def _posterior(outcome: Outcome):
+    """(states, normalised weights) at the end of forward chains of one particle each."""
+    states = jax.tree.map(lambda a: a[:, 0], outcome.carry.states)
+    weights = np.exp(outcome.log_values - outcome.log_values.max())
+    return states, weights / weights.sum()
+
+
+def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:
+    """(columns with mean 0 and standard deviation 1, what that adds to log p(y) of the columns as
+    they were).
+
+    With y' = (y - m) / s a density gains the factor 1/s per entry: log p(y) = log p(y') - sum of
+    log s over entries. Missing entries (NaN) count for nothing.
+    """
+    mean, scale = np.nanmean(y, axis=0), np.nanstd(y, axis=0)
+    if not np.all(scale > 0):
+        column = int(np.argmin(scale)) + 1
+        raise InputError(f"column {column} is constant and cannot be standardised; remove it")
+    entries = np.sum(~np.isnan(y), axis=0)
+    return (y - mean) / scale, -float(entries @ np.log(scale))

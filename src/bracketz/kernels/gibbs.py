@@ -1,0 +1,109 @@
+"""Gibbs scans over the data points, with a cache that every visit brings up to date."""
+
+import dataclasses
+from abc import abstractmethod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from bracketz.core.conditional import Conditional, log_prob
+from bracketz.core.kernel import ScoredKernel, Visit
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GibbsScan(ScoredKernel):
+    """Visit the data points in order, redrawing the latent of each given all the others.
+
+    A subclass says how its cache (the statistics of all points) loses a point, which conditional
+    the point's latent then has, and how the cache takes the point back. One scan serves ``step``
+    (draw from the conditional) and ``log_prob`` (score a given value), so what is sampled and what
+    is scored cannot drift apart. The reversal visits the points from last to first.
+    """
+
+    rows: Any  # pytree, leading axis = data points: what a conditional needs to know of its point
+    backward: bool = False
+
+    @abstractmethod
+    def noise(self, key, latents) -> jax.Array:
+        """Noise for a whole sweep, leading axis = data points."""
+
+    @abstractmethod
+    def latents(self, state) -> jax.Array:
+        """The latents, leading axis = data points."""
+
+    @abstractmethod
+    def with_latents(self, state, latents):
+        """``state`` with its latents replaced."""
+
+    @abstractmethod
+    def cache(self, latents):
+        """Statistics of all points, from scratch."""
+
+    @abstractmethod
+    def remove(self, cache, row, latent):
+        """The cache without one point."""
+
+    @abstractmethod
+    def insert(self, cache, row, latent):
+        """The cache with the point back in."""
+
+    @abstractmethod
+    def conditional(self, cache, row, latent) -> Conditional:
+        """Distribution of a removed point's new latent. ``latent`` is its value before the visit,
+        which matters only when the visit itself is a sub-scan (bit by bit)."""
+
+    def _sweep(self, latents, choose, inputs):
+        """Scan the points; ``choose(conditional, input)`` gives (new latent, output)."""
+
+        def visit(cache, point):
+            row, latent, given = point
+            cache = self.remove(cache, row, latent)
+            new, output = choose(self.conditional(cache, row, latent), given)
+            return self.insert(cache, row, new), (new, output)
+
+        cache, (new, outputs) = jax.lax.scan(
+            visit, self.cache(latents), (self.rows, latents, inputs), reverse=self.backward
+        )
+        return cache, new, outputs
+
+    def draw(self, latents, noise):
+        """New latents, a function of the noise."""
+        _, new, _ = self._sweep(
+            latents, lambda conditional, u: (conditional.from_noise(u), ()), noise
+        )
+        return new
+
+    def step(self, key, state):
+        latents = self.latents(state)
+        return self.with_latents(state, self.draw(latents, self.noise(key, latents)))
+
+    def log_prob(self, new_state, state):
+        _, _, scores = self._sweep(
+            self.latents(state),
+            lambda conditional, value: (value, log_prob(conditional, value)),
+            self.latents(new_state),
+        )
+        return jnp.sum(scores)
+
+    def reversed(self) -> ScoredKernel:
+        return dataclasses.replace(self, backward=not self.backward)
+
+    def visits(self, state, parameters):
+        latents = self.latents(state)
+
+        def visit(i):
+            def conditional():
+                row = jax.tree.map(lambda a: a[i], self.rows)
+                return self.conditional(
+                    self.remove(self.cache(latents), row, latents[i]), row, latents[i]
+                )
+
+            return Visit(
+                f"latent of row {i + 1}",
+                conditional,
+                latents[i],
+                lambda value: (self.with_latents(state, latents.at[i].set(value)), None),
+            )
+
+        return tuple(visit(i) for i in range(latents.shape[0]))

@@ -1,0 +1,42 @@
+"""Clustering with its hyperparameters in the state."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.models.clustering.model import Clustering
+from bracketz.models.hierarchical import Inferred
+from bracketz.numerics.conjugate import Dirichlet, InverseGamma
+
+
+class ClusteringHyper(NamedTuple):
+    center_variance: Any
+    noise_variance: Any
+    mixture: Any  # (K,)
+
+
+@pytree_dataclass
+class InferredClustering(Inferred):
+    """Clustering with unknown variances and mixture probabilities."""
+
+    components: int = static(default=10)
+    center_shape: float = 1.0
+    center_scale: float = 1.0
+    noise_shape: float = 1.0
+    noise_scale: float = 1.0
+    mixture_concentration: float = 1.0
+
+    name = "inferred-clustering"
+    fixed_model = Clustering
+
+    @property
+    def priors(self):
+        return ClusteringHyper(
+            InverseGamma(self.center_shape, self.center_scale),
+            InverseGamma(self.noise_shape, self.noise_scale),
+            Dirichlet(jnp.full(self.components, self.mixture_concentration)),
+        )
+
+    def tiny(self):
+        return InferredClustering(2, 3.1, 2.3, 3.7, 1.9, 1.6), (3, 2)

@@ -1,0 +1,210 @@
+"""Clustering: a mixture of K spherical Gaussians with known variances and unknown centres.
+
+    z_i ~ Categorical(mixture),  theta_kj ~ N(0, center_variance),  y_ij ~ N(theta_{z_i j},
+    noise_variance)
+
+The state is z; the centres are integrated out. With c_i = b_i / s_n^2, lam_k = 1/s_t^2 + sum_{i in
+k} c_i and S_k = sum_{i in k} c_i y_i,
+
+    log f(z; b) = sum_i log pi_{z_i} + const(b) + sum_k [ -(D/2) log(s_t^2 lam_k) + |S_k|^2 / (2
+    lam_k) ].
+
+One Gibbs sweep costs O(N K D).
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.core.capabilities import (
+    Conjugate,
+    ConstrainedPrior,
+    Enumerable,
+    PointFit,
+    Predictive,
+    RowLatents,
+    TransitionDensity,
+    Variational,
+)
+from bracketz.core.kernel import Kernel
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.validation import require_components, require_positive
+from bracketz.errors import InputError
+from bracketz.models.clustering.constrained_prior import ClusteringConstrained
+from bracketz.models.clustering.gibbs import ClusteringGibbs
+from bracketz.models.clustering.maximum_likelihood import ClusteringFit
+from bracketz.models.clustering.state import Centers, ClusteringState
+from bracketz.models.clustering.variational import ClusteringMeanField
+from bracketz.models.collapsed import CollapsedChain, Row
+from bracketz.numerics.conditionals import Categorical, Gaussian
+from bracketz.numerics.gaussian import gaussian_log_constant, normal_log_density, row_log_constant
+
+MAX_ENUMERATION = 2_000_000
+
+
+class ClusterStatistics(NamedTuple):
+    """Posterior of the centres under powers: precision lam_k, precision-weighted sum S_k."""
+
+    precision: jax.Array  # (K,)
+    weighted_sum: jax.Array  # (K, D)
+
+
+@pytree_dataclass
+class Clustering(
+    Conjugate,
+    Model,
+    Predictive,
+    RowLatents,
+    TransitionDensity,
+    ConstrainedPrior,
+    Variational,
+    PointFit,
+    Enumerable,
+):
+    """See the module docstring. ``mixture`` defaults to uniform."""
+
+    components: int = static(default=10)
+    center_variance: float = 0.8
+    noise_variance: float = 1.98
+    mixture: jax.Array | None = None  # (K,)
+
+    name = "clustering"
+    fixed = "centers"
+
+    def __post_init__(self):
+        require_components(self.components)
+        require_positive(center_variance=self.center_variance, noise_variance=self.noise_variance)
+        mixture = self.mixture
+        if mixture is None:
+            mixture = np.full(self.components, 1.0 / self.components)
+        mixture = np.asarray(mixture, dtype=float)
+        if mixture.shape != (self.components,):
+            raise InputError(
+                f"mixture needs one probability for each of the {self.components} components, got"
+                f" {mixture.size}"
+            )
+        single = self.components == 1
+        if not np.all((mixture > 0) & ((mixture < 1) | single)) or abs(mixture.sum() - 1) > 1e-6:
+            raise InputError(
+                f"mixture must be probabilities inside (0, 1) that sum to 1, got {mixture.tolist()}"
+            )
+        object.__setattr__(self, "mixture", mixture / mixture.sum())
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        u = jax.random.uniform(key, shape[:1])
+        prior = Categorical(jnp.log(self.mixture))
+        return ClusteringState(jax.vmap(prior.from_noise)(u))
+
+    def log_annealed(self, state, y, powers):
+        stats = self._statistics(state.assignments, y, powers / self.noise_variance)
+        d = y.shape[1]
+        return (
+            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            + gaussian_log_constant(y, powers, self.noise_variance)
+            - 0.5 * d * jnp.sum(jnp.log(self.center_variance * stats.precision))
+            + 0.5 * jnp.sum(jnp.sum(stats.weighted_sum**2, axis=1) / stats.precision)
+        )
+
+    def kernel(self, y, powers) -> Kernel:
+        rows = Row(y, jnp.sum(y * y, axis=1), powers / self.noise_variance)
+        return ClusteringGibbs(rows, model=self)
+
+    # Integrated-out centres.
+
+    def sample_parameters(self, key, state, shape):
+        scale = jnp.sqrt(self.center_variance)
+        return Centers(scale * jax.random.normal(key, (self.components, shape[1])))
+
+    def sample_data(self, key, state, parameters):
+        mean = self.mean(state, parameters)
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def log_joint(self, state, parameters, y, powers):
+        mean = self.mean(state, parameters)
+        rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
+        return (
+            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            + normal_log_density(parameters.centers, 0.0, self.center_variance)
+            + jnp.sum(powers * rows)
+        )
+
+    # What conjugate hyperparameters need.
+
+    parameters = Centers
+
+    @property
+    def coefficient_variance(self):
+        return self.center_variance
+
+    def design(self, state):
+        return 1.0 * (state.assignments[:, None] == jnp.arange(self.components))
+
+    def mean(self, state, parameters):
+        return parameters.centers[state.assignments]
+
+    def parameter_conditional(self, state, y, powers):
+        stats = self._statistics(state.assignments, y, powers / self.noise_variance)
+        return Gaussian(jnp.diag(jnp.sqrt(stats.precision)), stats.weighted_sum)
+
+    def latent_statistics(self, state, parameters):
+        return {
+            "center_variance": (parameters.centers.size, jnp.sum(parameters.centers**2)),
+            "mixture": (jnp.sum(self.design(state), axis=0),),
+        }
+
+    # Capabilities.
+
+    def point_conditional(self, state, y, powers, i):
+        gibbs = self.kernel(y, powers)
+        row = jax.tree.map(lambda a: a[i], gibbs.rows)
+        latents = gibbs.latents(state)
+        cache = gibbs.remove(gibbs.cache(latents), row, latents[i])
+        measure = gibbs.conditional(cache, row, latents[i])
+        return Categorical(measure.logits + row_log_constant(row.y, powers[i], self.noise_variance))
+
+    def replace_latent(self, state, i, latent):
+        return ClusteringState(state.assignments.at[i].set(latent))
+
+    def row_conditional(self, fixed, row, power):
+        rows = jax.vmap(lambda center: normal_log_density(row, center, self.noise_variance))(fixed)
+        return Categorical(jnp.log(self.mixture) + power * rows)
+
+    def sample_row(self, key, fixed, latent):
+        mean = jnp.asarray(fixed)[latent]
+        return mean + jnp.sqrt(self.noise_variance) * jax.random.normal(key, mean.shape)
+
+    def scored_chain(self, y):
+        return CollapsedChain(self, y)
+
+    def constrained_prior(self, y):
+        return ClusteringConstrained(self, y)
+
+    def variational(self, y):
+        return ClusteringMeanField(self, y)
+
+    def maximum_likelihood(self, y):
+        return ClusteringFit(self, y)
+
+    def nodes(self, shape):
+        n = shape[0]
+        if self.components**n > MAX_ENUMERATION:
+            raise InputError(
+                f"{self.components}^{n} assignments are too many to enumerate; use fewer rows or"
+                f" components"
+            )
+        every = np.indices((self.components,) * n, dtype=np.int32).reshape(n, -1).T
+        return ClusteringState(every), 0.0
+
+    def tiny(self):
+        mixture = np.array([0.5, 0.3, 0.2])[: self.components]
+        small = Clustering(len(mixture), 1.3, 0.7, mixture / mixture.sum())
+        return small, (4, 2)
+
+    def _statistics(self, assignments, y, c) -> ClusterStatistics:
+        weights = c[:, None] * (assignments[:, None] == jnp.arange(self.components))  # (N, K)
+        return ClusterStatistics(1 / self.center_variance + jnp.sum(weights, axis=0), weights.T @ y)

@@ -1,0 +1,240 @@
+"""The three models with their hyperparameters in the state.
+
+    eta ~ prior,   everything else as in the model with hyperparameters eta
+
+Variances have inverse-gamma priors, mixture probabilities a Dirichlet, each attribute probability a
+beta. The density is log p(eta) + the model's own at eta, so what is integrated out there stays
+integrated out. A sweep at powers b is
+
+    1. the model's own sweep at the present eta;
+    2. theta | state, y (what is integrated out is instantiated), then all of eta | theta, state, y;
+       theta is forgotten.
+
+Given theta and the latents the hyperparameters are independent, each with its conjugate posterior
+(``conjugate``), so step 2 draws them as one block. With the latents fixed it is reversible: p(eta)
+p(theta | eta) p(eta' | theta) = p(theta) p(eta | theta) p(eta' | theta), symmetric in eta and eta'.
+So the exact reversal is step 2, then the model's reversed sweep. Cost: a sweep, one draw of theta,
+and one gamma variable a hyperparameter (two a probability).
+"""
+
+import dataclasses
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.core.capabilities import Collapsed, Enumerable, Predictive
+from bracketz.core.kernel import Kernel, Reversible, ScoredKernel, Visit
+from bracketz.core.model import Model
+from bracketz.core.pytree import unchecked
+from bracketz.core.validation import require_components, require_positive
+from bracketz.errors import InputError
+from bracketz.kernels.compose import Compose
+
+
+class InferredState(NamedTuple):
+    latent: Any  # the state of the model with fixed hyperparameters
+    hyper: Any  # a NamedTuple, one field a hyperparameter, named as in that model
+
+
+class Inferred(Collapsed, Model, Predictive, Enumerable):
+    """What the three share. A subclass is a dataclass of the priors' parameters."""
+
+    fixed_model: ClassVar[Any]  # a Conjugate model class
+    components: int
+    finite = False
+
+    @property
+    @abstractmethod
+    def priors(self):
+        """The hyperparameters' NamedTuple, holding priors."""
+
+    def at(self, hyper) -> Any:
+        """The model with these hyperparameters fixed; they may be traced."""
+        return unchecked(self.fixed_model, components=self.components, **hyper._asdict())
+
+    def __post_init__(self):
+        require_components(self.components)
+        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]  # type: ignore[arg-type]
+        require_positive(**{name: getattr(self, name) for name in names})
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        key_hyper, key_latent = jax.random.split(key)
+        priors = self.priors
+        keys = jax.random.split(key_hyper, len(priors))
+        hyper = type(priors)(*(prior.sample(k) for prior, k in zip(priors, keys, strict=True)))
+        return InferredState(self.at(hyper).sample_prior(key_latent, shape), hyper)
+
+    def log_annealed(self, state, y, powers):
+        return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed(
+            state.latent, y, powers
+        )
+
+    def kernel(self, y, powers) -> Kernel:
+        plain = self.fixed_model(self.components).kernel(y, powers)
+        sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
+        return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
+
+    # What is integrated out.
+
+    def sample_parameters(self, key, state, shape):
+        return self.at(state.hyper).sample_parameters(key, state.latent, shape)
+
+    def sample_data(self, key, state, parameters):
+        return self.at(state.hyper).sample_data(key, state.latent, parameters)
+
+    def log_joint(self, state, parameters, y, powers):
+        own = self.at(state.hyper)
+        return self._log_hyper(state.hyper) + own.log_joint(state.latent, parameters, y, powers)
+
+    # Capabilities.
+
+    def point_conditional(self, state, y, powers, i):
+        return self.at(state.hyper).point_conditional(state.latent, y, powers, i)
+
+    def replace_latent(self, state, i, latent):
+        return state._replace(latent=self.at(state.hyper).replace_latent(state.latent, i, latent))
+
+    def nodes(self, shape):
+        """The model's own nodes times a grid over the hyperparameters (see ``conjugate``)."""
+        priors = self.priors
+        if max(np.size(prior.gammas) for prior in priors) > 2:
+            raise InputError(
+                "quadrature over the hyperparameters takes at most 2 mixture components or 1"
+                " attribute,"
+                f" got {self.components} components"
+            )
+        grids = [prior.grid() for prior in priors]
+        index = np.indices([len(values) for values, _ in grids]).reshape(len(grids), -1)
+        hyper = type(priors)(*(values[i] for (values, _), i in zip(grids, index, strict=True)))
+        log_weight = sum(weights[i] for (_, weights), i in zip(grids, index, strict=True))
+        latent, scale = self._latent_nodes(shape)
+        count = jax.tree.leaves(latent)[0].shape[0]
+        hyper = jax.tree.map(lambda a: np.repeat(a, count, axis=0), hyper)
+        latent = jax.tree.map(lambda a: np.tile(a, (index.shape[1], *[1] * (a.ndim - 1))), latent)
+        log_weight = np.repeat(log_weight, count) + scale
+        return self._scaled(InferredState(latent, hyper), log_weight)
+
+    def _latent_nodes(self, shape):
+        return self.fixed_model(self.components).nodes(shape)
+
+    def _scaled(self, state, log_weight):
+        return state, log_weight
+
+    def _log_hyper(self, hyper):
+        return sum(
+            prior.log_density(value) for prior, value in zip(self.priors, hyper, strict=True)
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LatentSweep(Kernel):
+    """The model's own sweep, at the hyperparameters of the state."""
+
+    model: Inferred
+    y: jax.Array
+    powers: jax.Array
+    backward: bool = False
+
+    def _kernel(self, state):
+        kernel = self.model.at(state.hyper).kernel(self.y, self.powers)
+        return kernel.reversed() if self.backward else kernel
+
+    def step(self, key, state):
+        return state._replace(latent=self._kernel(state).step(key, state.latent))
+
+    def reversed(self):
+        return dataclasses.replace(self, backward=not self.backward)
+
+    def visits(self, state, parameters):
+        def lifted(visit):
+            def put(value):
+                latent, new_parameters = visit.put(value)
+                return state._replace(latent=latent), new_parameters
+
+            return visit._replace(put=put)
+
+        return tuple(lifted(v) for v in self._kernel(state).visits(state.latent, parameters))
+
+
+class ScoredLatentSweep(LatentSweep, ScoredKernel):
+    """The same where the model's own sweep knows its transition density; the kit looks at it."""
+
+    def log_prob(self, new_state, state):
+        return self._kernel(state).log_prob(new_state.latent, state.latent)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HyperUpdate(Reversible):
+    """theta | eta, then eta | theta, at fixed latents; see the module docstring."""
+
+    model: Inferred
+    y: jax.Array
+    powers: jax.Array
+
+    @property
+    def weights(self):
+        """How often an entry of y counts, (N, D)."""
+        return jnp.broadcast_to(self.powers[:, None], self.y.shape)
+
+    def parameter_conditional(self, state):
+        return self.model.at(state.hyper).parameter_conditional(state.latent, self.y, self.powers)
+
+    def wrap(self, own, value):
+        """A draw of ``parameter_conditional`` as parameters."""
+        return own.parameters(value)
+
+    def unwrap(self, own, parameters):
+        (value,) = parameters
+        return value
+
+    def posteriors(self, state, parameters):
+        """The hyperparameters' conditionals given everything else, in the order of their
+        NamedTuple."""
+        own = self.model.at(state.hyper)
+        squares = jnp.sum(self.weights * (self.y - own.mean(state.latent, parameters)) ** 2)
+        statistics = own.latent_statistics(state.latent, parameters) | {
+            "noise_variance": (jnp.sum(self.weights), squares)
+        }
+        priors = self.model.priors
+        return type(priors)(*(prior.given(*statistics[n]) for n, prior in priors._asdict().items()))
+
+    def step(self, key, state):
+        key_parameters, key_hyper = jax.random.split(key)
+        value = self.parameter_conditional(state).sample(key_parameters)
+        posteriors = self.posteriors(state, self.wrap(self.model.at(state.hyper), value))
+        shapes = [posterior.gammas for posterior in posteriors]
+        noise = jax.random.gamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
+        ends = np.cumsum([0] + [np.size(s) for s in shapes])
+        parts = [
+            noise[a:b].reshape(jnp.shape(s))
+            for a, b, s in zip(ends[:-1], ends[1:], shapes, strict=True)
+        ]
+        hyper = (
+            posterior.from_noise(part) for posterior, part in zip(posteriors, parts, strict=True)
+        )
+        return state._replace(hyper=type(posteriors)(*hyper))
+
+    def visits(self, state, parameters):
+        own = self.model.at(state.hyper)
+        (field,) = own.parameters._fields
+        theta = Visit(
+            f"{field}, instantiated",
+            lambda: self.parameter_conditional(state),
+            self.unwrap(own, parameters),
+            lambda new: (state, self.wrap(own, new)),
+        )
+
+        def visit(name):
+            return Visit(
+                name.replace("_", " "),
+                lambda: getattr(self.posteriors(state, parameters), name),
+                getattr(state.hyper, name),
+                lambda new: (state._replace(hyper=state.hyper._replace(**{name: new})), parameters),
+            )
+
+        return (theta, *(visit(name) for name in state.hyper._fields))

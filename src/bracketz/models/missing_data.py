@@ -1,0 +1,204 @@
+"""Missing entries, treated as unobserved: exactly, for any model whose integrated-out variables are
+regression weights.
+
+    f(x; b) = p(x) * integral over theta of p(theta) prod_{ij observed} N(y_ij | mean_ij(x, theta),
+    s^2)^(b_i)
+
+Given the latents each column of y (each row, for low rank) is a Gaussian linear regression on K
+coefficients, so the integral is one K x K Cholesky factor a column. A sweep completes the data and
+uses the model's own:
+
+    theta | x;   y_ij ~ N(mean_ij, s^2 / b_i) for the missing ij;   the model's sweep on the
+    completed data;   both forgotten.
+
+The missing entries' law is N(mean, s^2)^(b_i) normalised, and its constant depends on b and s
+alone, so completing adds a variable and leaves f as its marginal. The reversal completes in the
+same way and runs the model's reversed sweep. Cost: a sweep, and O(K^2 (N D + K max(N, D))) for the
+factors.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.core.capabilities import Collapsed, Conjugate
+from bracketz.core.kernel import Kernel
+from bracketz.core.model import Model
+from bracketz.core.pytree import pytree_dataclass
+from bracketz.errors import InputError
+from bracketz.kernels.compose import Compose
+from bracketz.models.hierarchical import HyperUpdate, Inferred
+from bracketz.numerics.conditionals import Gaussian
+
+
+class Regressions(NamedTuple):
+    """The coefficients of a batch of regressions, one ``Gaussian`` each. A ``Conditional``."""
+
+    each: Gaussian  # leading axis B: cholesky (B, K, K), shift (B, K)
+
+    @property
+    def law(self):
+        return self.each.law
+
+    @property
+    def support(self):
+        return self.each.support
+
+    @property
+    def noise_shape(self):
+        return self.each.noise_shape
+
+    def from_noise(self, noise):
+        return jax.vmap(Gaussian.from_noise)(self.each, noise)
+
+    def sample(self, key):
+        return self.from_noise(jax.random.normal(key, self.noise_shape))
+
+    def log_density(self, value):
+        return jnp.sum(jax.vmap(Gaussian.log_density)(self.each, value))
+
+    @property
+    def log_normalizer(self):
+        return jnp.sum(jax.vmap(lambda one: one.log_normalizer)(self.each))
+
+
+@pytree_dataclass
+class Incomplete(Collapsed, Model):
+    """``model`` on data of which only the entries in ``observed`` are seen; the others of y may
+    hold anything finite."""
+
+    model: Any  # a Conjugate model, or an inferred one
+    observed: Any  # (N, D), 1 or 0
+
+    def __post_init__(self):
+        if not isinstance(self.model, (Conjugate, Inferred)):
+            raise InputError(
+                f"{type(self.model).__name__} cannot leave out missing entries exactly: it lacks"
+                f" Conjugate;"
+                " fill them in or remove the rows"
+            )
+        object.__setattr__(self, "observed", np.asarray(self.observed, dtype=float))
+
+    @property
+    def components(self) -> int:
+        return self.model.components
+
+    def check_shape(self, shape):
+        if tuple(shape) != self.observed.shape:
+            raise InputError(
+                f"the pattern of missing entries is {self.observed.shape} and the data"
+                f" {tuple(shape)}"
+            )
+        self.model.check_shape(shape)
+
+    def plain(self, state):
+        """(the model with fixed hyperparameters, its state)."""
+        if isinstance(self.model, Inferred):
+            return self.model.at(state.hyper), state.latent
+        return self.model, state
+
+    def weights(self, powers):
+        return powers[:, None] * self.observed
+
+    def regressions(self, state, y, powers) -> Regressions:
+        """theta | state, one regression a column (a row, where the model says so)."""
+        own, latent = self.plain(state)
+        w = self.weights(powers) / own.noise_variance
+        y, w = (y.T, w.T) if own.by_rows else (y, w)
+        design = own.design(latent)
+        prior = jnp.eye(design.shape[1]) / own.coefficient_variance
+        precision = prior + jnp.einsum("nk,nb,nl->bkl", design, w, design)
+        cholesky = jnp.linalg.cholesky(precision)
+        return Regressions(Gaussian(cholesky, (w * y).T @ design, jnp.zeros(len(cholesky))))
+
+    # The four methods.
+
+    def sample_prior(self, key, shape):
+        return self.model.sample_prior(key, shape)
+
+    def log_annealed(self, state, y, powers):
+        own, _ = self.plain(state)
+        w = self.weights(powers)
+        theta = self.regressions(state, y, powers)
+        prior_scale = jnp.log(2 * jnp.pi * own.coefficient_variance)
+        return (
+            self.model.log_annealed(state, jnp.zeros_like(y), jnp.zeros_like(powers))
+            - 0.5
+            * jnp.sum(w * (jnp.log(2 * jnp.pi * own.noise_variance) + y**2 / own.noise_variance))
+            + theta.log_normalizer
+            - 0.5 * np.prod(theta.noise_shape) * prior_scale
+        )
+
+    def sample_parameters(self, key, state, shape):
+        return self.model.sample_parameters(key, state, shape)
+
+    def sample_data(self, key, state, parameters):
+        return self.model.sample_data(key, state, parameters)
+
+    def log_joint(self, state, parameters, y, powers):
+        own, latent = self.plain(state)
+        each = jax.scipy.stats.norm.logpdf(
+            y, own.mean(latent, parameters), jnp.sqrt(own.noise_variance)
+        )
+        prior = self.model.log_joint(state, parameters, jnp.zeros_like(y), jnp.zeros_like(powers))
+        return prior + jnp.sum(self.weights(powers) * each)
+
+    def kernel(self, y, powers) -> Kernel:
+        sweep = CompletedSweep(self, y, powers)
+        if not isinstance(self.model, Inferred):
+            return sweep
+        return Compose((sweep, IncompleteHyperUpdate(self.model, y, powers, self)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CompletedSweep(Kernel):
+    """Complete the data, sweep, forget what was filled in; see the module docstring."""
+
+    model: Incomplete
+    y: jax.Array
+    powers: jax.Array
+    backward: bool = False
+
+    def step(self, key, state):
+        key_theta, key_data, key_sweep = jax.random.split(key, 3)
+        own, latent = self.model.plain(state)
+        theta = own.coefficients(
+            self.model.regressions(state, self.y, self.powers).sample(key_theta)
+        )
+        # A row of power 0 has no say: any value will do.
+        spread = jnp.where(
+            self.powers > 0, jnp.sqrt(own.noise_variance / jnp.maximum(self.powers, 1e-300)), 0.0
+        )
+        filled = own.mean(latent, theta) + spread[:, None] * jax.random.normal(
+            key_data, self.y.shape
+        )
+        kernel = own.kernel(jnp.where(self.model.observed > 0, self.y, filled), self.powers)
+        moved = (kernel.reversed() if self.backward else kernel).step(key_sweep, latent)
+        return state._replace(latent=moved) if isinstance(self.model.model, Inferred) else moved
+
+    def reversed(self):
+        return dataclasses.replace(self, backward=not self.backward)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class IncompleteHyperUpdate(HyperUpdate):
+    """The same update with the observed entries only."""
+
+    incomplete: Incomplete
+
+    @property
+    def weights(self):
+        return self.incomplete.weights(self.powers)
+
+    def parameter_conditional(self, state):
+        return self.incomplete.regressions(state, self.y, self.powers)
+
+    def wrap(self, own, value):
+        return own.coefficients(value)
+
+    def unwrap(self, own, parameters):
+        (value,) = parameters
+        return value if own.by_rows else value.T

@@ -1,0 +1,2 @@
+"""Numerical building blocks: conditionals, conjugate updates, small factors, a logarithm, random
+numbers."""

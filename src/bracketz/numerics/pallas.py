@@ -1,0 +1,61 @@
+"""How a chain's whole sweep becomes one GPU kernel (Pallas, compiled by Triton); the sweeps lie
+with their models.
+
+Compiled by XLA, a sweep on a GPU is a loop over the rows of some ten small kernels each: with few
+chains the launches are the cost, with many the cache of every chain travels to memory and back at
+every row. Here one warp takes one chain through the whole sweep with its cache in registers. The
+draws are those of ``GibbsScan`` for the same noise, up to rounding; tests/models/test_pallas.py
+compares them. ``GibbsScan.draw`` asks ``chosen`` and falls back on the plain scan.
+
+Shapes are powers of two, as Triton wants them: padded components have probability 0, padded columns
+are 0.
+"""
+
+import os
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+#: Numbers of a chain's cache, at the most: beyond, they do not fit into registers.
+MAX_CACHE = 4096
+#: Runs the kernels in the interpreter, anywhere: for tests.
+interpret = False
+
+
+def padded(size: int) -> int:
+    """The next power of two, 16 at the least."""
+    return max(16, 1 << (size - 1).bit_length())
+
+
+def chosen(components: int, columns: int) -> bool:
+    """Whether a sweep of this size should be fused here. ``BRACKETZ_FUSED=0`` says no."""
+    fits = padded(components) * (padded(columns) + 2 * padded(components)) <= MAX_CACHE
+    on_gpu = jax.default_backend() == "gpu" and os.environ.get("BRACKETZ_FUSED") != "0"
+    return fits and (on_gpu or interpret)
+
+
+def pad(array, *shape, fill=0.0):
+    """``array`` filled up to ``shape``."""
+    return jnp.pad(
+        array,
+        [(0, to - have) for to, have in zip(shape, array.shape, strict=True)],
+        constant_values=fill,
+    )
+
+
+def call(body, out, *arrays):
+    """Run a kernel body, one warp per chain."""
+    from jax.experimental.pallas import triton  # needs jaxlib's GPU parts only when compiled
+
+    return pl.pallas_call(
+        body,
+        out_shape=out,
+        interpret=interpret,
+        compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
+    )(*arrays)
+
+
+def visited_row(step, rows: int, backward: bool):
+    """Which of ``rows`` rows a sweep visits at a step."""
+    return rows - 1 - step if backward else step

@@ -1,0 +1,9 @@
+"""Every figure. Functions take axes (``ax``), return the Figure, and leave Matplotlib's backend
+alone."""
+
+from bracketz.plots.canvas import save_figure
+from bracketz.plots.comparison import evidences
+from bracketz.plots.sandwich import closing_bounds, closing_bounds_of_all
+from bracketz.plots.trials import trials
+
+__all__ = ["closing_bounds", "closing_bounds_of_all", "evidences", "save_figure", "trials"]

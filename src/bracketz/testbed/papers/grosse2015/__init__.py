@@ -1,1 +1,0 @@
-"""Grosse, Ghahramani and Adams (2015): the specs, its claims, and the numbers it prints."""

@@ -1,6 +1,0 @@
-"""Every quantitative or ordering claim of the paper's Results and Discussion, as data with a query each, in its order."""
-
-from bracketz.testbed.papers.grosse2015.claims import accuracy, clustering, others  # noqa: F401  (they enter their claims)
-from bracketz.testbed.papers.grosse2015.claims.queries import CLAIMS
-
-__all__ = ["CLAIMS"]

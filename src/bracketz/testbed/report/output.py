@@ -1,0 +1,75 @@
+"""What an experiment leaves on disk: the report, the figures, the tables."""
+
+import json
+from pathlib import Path
+
+from bracketz.core.results import finite_json
+from bracketz.errors import InputError, unknown
+from bracketz.testbed.analysis import ledger, measures, provenance
+from bracketz.testbed.store.frames import Frames
+
+FORMATS = ("csv", "parquet", "both")
+
+
+def export(frames: Frames, out: Path, format: str, *, force: bool = False) -> list[str]:
+    """Every table as CSV (floats with all their digits) and as Parquet."""
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    kinds = ("csv", "parquet") if format == "both" else (format,)
+    tables = measures.tables(frames)
+    files = {(name, kind): out / f"{name}.{kind}" for name in tables for kind in kinds}
+    for file in files.values():
+        if file.exists() and not force:
+            raise InputError(
+                f"{file} exists; add `force=True` to overwrite it, or name another folder"
+            )
+    _folder(out)
+    for (name, kind), file in files.items():
+        if kind == "csv":
+            tables[name].to_csv(file, index=False)
+        else:
+            tables[name].to_parquet(file, index=False)
+    return [str(file) for file in files.values()]
+
+
+def write(frames: Frames, out: Path) -> list[str]:
+    """report.html, figures/, and the numbers behind them; what an earlier call wrote is
+    replaced."""
+    from bracketz.plots import curves
+    from bracketz.testbed.report import page
+
+    _folder(out)
+    truth = measures.truth(frames)
+    summary = measures.summary(frames, truth)
+    if summary.empty:
+        raise InputError("no task of this experiment is done yet; run it first")
+    pool = measures.pooled(summary)
+    written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
+    verdicts = ledger.check(frames, summary)
+    cross = measures.cross_table(frames)
+    numbers = {
+        "truth.csv": truth.to_csv(index=False),
+        "summary.csv": summary.to_csv(index=False),
+        "headline.csv": measures.headline(pool).to_csv(index=False),
+        "bounds.csv": measures.bounds(pool).to_csv(index=False),
+        "cross.csv": None if cross.empty else cross.to_csv(index=False),
+        "provenance.json": json.dumps(provenance.provenance(frames), indent=1),
+        "spec.toml": frames.experiment["spec"],
+        "ledger.json": json.dumps(finite_json([v.to_json() for v in verdicts]), indent=1)
+        if verdicts
+        else None,
+        "report.html": page.page(frames, truth, summary, verdicts),
+    }
+    for name, text in numbers.items():
+        if text is not None:
+            (out / name).write_text(text)
+            written.append(out / name)
+    return [str(path) for path in written]
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+    return path

@@ -1,0 +1,254 @@
+"""The loop: one compilation for every length, and bits that do not depend on how the
+work is cut."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from bracketz import (
+    AIS,
+    SMC,
+    Clustering,
+    InputError,
+    LikelihoodWeighting,
+    ReverseAIS,
+    Session,
+    estimate,
+    simulate,
+)
+from bracketz.engine import run as loop
+from bracketz.engine.anneal import Forward, Reverse
+from bracketz.engine.checkpoint import Checkpoint
+from bracketz.paths import Tempered
+
+MODEL = Clustering(components=4)
+DATA = simulate(MODEL, 12, 3, seed=0)
+
+
+def test_one_compilation_serves_every_number_of_distributions():
+    estimate(MODEL, DATA, AIS(distributions=3), trials=6)
+    before = loop.trace_count
+    for distributions in (10, 137, 5000):
+        estimate(MODEL, DATA, AIS(distributions=distributions), trials=6)
+    other = Clustering(components=4, noise_variance=3.3, center_variance=0.2)
+    estimate(
+        other, simulate(other, 12, 3, seed=9), AIS(distributions=20, sweeps=3), trials=6, seed=5
+    )
+    assert loop.trace_count == before
+
+
+def test_number_of_transitions_and_proposals_do_not_compile_again():
+    for make in (lambda n: SMC(transitions=n), lambda n: LikelihoodWeighting(proposals=n)):
+        estimate(MODEL, DATA, make(1), trials=6)
+        before = loop.trace_count
+        for n in (2, 17):
+            estimate(MODEL, DATA, make(n), trials=6)
+        assert loop.trace_count == before
+
+
+def test_what_is_compiled_together_is_not_compiled_again():
+    """Neither the loop nor its small functions, and nothing at all for programs that are compiled
+    already."""
+    compiled = []
+
+    def listen(event, seconds, **what):
+        if event.endswith("backend_compile_duration"):
+            compiled.append(str(what.get("fun_name")))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    own = ("jit(_advance)", "jit(_start)", "jit(_log_values)")
+    model = Clustering(components=3)  # a program no other test has
+    data = simulate(model, 11, 3)
+    programs = [
+        Forward(model, data.y, Tempered().through(20)),
+        Reverse(model, data.y, Tempered().through(20), data.exact),
+    ]
+    loop.compile_together(programs, chains=5)
+    assert sorted(name for name in compiled if name in own) == sorted(2 * own)
+    compiled.clear()
+    estimate(model, data, AIS(distributions=7), trials=5)
+    estimate(model, data, ReverseAIS(distributions=7), trials=5)
+    loop.compile_together(programs, chains=5)
+    assert not [name for name in compiled if name in own]
+
+
+def test_bits_do_not_depend_on_the_chunks(monkeypatch):
+    whole = estimate(MODEL, DATA, AIS(distributions=200), trials=5).log_ml_trials
+    monkeypatch.setattr(loop, "CHUNK_SECONDS", 1e-9)  # one edge a chunk
+    assert estimate(MODEL, DATA, AIS(distributions=200), trials=5).log_ml_trials == whole
+
+
+def test_chains_and_seeds_and_streams_are_independent():
+    first = np.array(estimate(MODEL, DATA, AIS(distributions=5), trials=40).log_ml_trials)
+    assert len(set(first.tolist())) == 40  # no key is used twice
+    assert not np.isin(
+        first, estimate(MODEL, DATA, AIS(distributions=5), trials=40, seed=1).log_ml_trials
+    ).any()
+
+
+@pytest.mark.parametrize("chains", [1, 2, 3, 7, 130])
+def test_layout_covers_all_chains(chains):
+    import jax
+
+    block, blocks, devices = loop._layout(chains, jax.devices())
+    assert block * blocks >= chains and blocks % len(devices) == 0
+    assert block == loop._layout(chains, jax.devices()[:1])[0]
+    assert len(estimate(MODEL, DATA, AIS(distributions=3), trials=chains).log_ml_trials) == chains
+
+
+RUN = textwrap.dedent(
+    """
+    import json, sys
+    from bracketz import AIS, SHME, BinaryAttributes, Clustering, LowRank, estimate, simulate
+    import jax
+    out = {}
+    for model, (n, d) in ((Clustering(components=4), (12, 3)), (LowRank(components=2), (9, 4)),
+                          (BinaryAttributes(components=3), (8, 4))):
+        data = simulate(model, n, d, seed=0)
+        for e in (AIS(distributions=60), SHME(particles=3)):
+            answer = estimate(model, data, e, trials=9)
+            out[f"{type(model).__name__} {e.name}"] = answer.log_ml_trials
+    print(json.dumps({"devices": len(jax.devices()), "values": out}))
+    """
+)
+
+
+@pytest.mark.slow
+def test_same_bits_in_another_process_on_one_and_on_two_devices():
+    answers = {}
+    for devices in (1, 2):
+        env = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+        done = subprocess.run(
+            [sys.executable, "-c", RUN], env=env, capture_output=True, text=True, check=True
+        )
+        answers[devices] = json.loads(done.stdout)
+        assert answers[devices]["devices"] == devices
+    assert answers[1]["values"] == answers[2]["values"]
+
+
+def sandwich_command(folder, *more):
+    return [
+        sys.executable,
+        "-m",
+        "bracketz",
+        "sandwich",
+        "binary-attributes",
+        "--rows",
+        "30",
+        "--columns",
+        "8",
+        "--components",
+        "6",
+        "--gap",
+        "0.05",
+        "--first",
+        "64",
+        "--max-effort",
+        "4096",
+        "--chains",
+        "8",
+        "--json",
+        *more,
+    ]
+
+
+@pytest.mark.slow
+def test_a_run_killed_three_times_resumes_to_the_same_bits(tmp_path):
+    env = os.environ | {"BRACKETZ_CHECKPOINT_SECONDS": "0.2"}
+    whole = subprocess.run(sandwich_command(tmp_path), capture_output=True, text=True, env=env)
+    expected = json.loads(whole.stdout)
+    file = tmp_path / "run.ckpt"
+    command = sandwich_command(tmp_path, "--checkpoint", str(file), "--resume")
+    sizes = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
+        )
+        before = file.stat().st_mtime_ns if file.exists() else 0
+        limit = time.monotonic() + 90
+        while (
+            time.monotonic() < limit and process.poll() is None
+        ):  # let it pass a few checkpoints, then kill
+            if file.exists() and file.stat().st_mtime_ns > before:
+                break
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        sizes.append(file.stat().st_size)
+    final = subprocess.run(command, capture_output=True, text=True, env=env)
+    answer = json.loads(final.stdout)
+    for key in (
+        "lower",
+        "upper",
+        "log_ml",
+        "standard_error",
+        "distributions",
+        "rungs",
+        "converged",
+    ):
+        assert answer[key] == expected[key], key
+
+
+def test_resuming_skips_finished_work_and_gives_the_same_values(tmp_path):
+    expected = estimate(MODEL, DATA, AIS(distributions=300), trials=5).log_ml_trials
+    identity = {"what": "test"}
+    file = tmp_path / "c"
+
+    def attempt(max_seconds=None):
+        checkpoint = Checkpoint(file, identity, resume=True, every_seconds=0.0)
+        session = Session(checkpoint=checkpoint, max_seconds=max_seconds)
+        return estimate(MODEL, DATA, AIS(distributions=300), trials=5, session=session)
+
+    with pytest.raises(InputError, match="did not finish"):
+        attempt(max_seconds=1e-9)
+    assert attempt().log_ml_trials == expected
+    again = attempt()
+    assert again.log_ml_trials == expected and again.seconds.run == 0.0
+
+
+def test_foreign_and_damaged_checkpoints_are_refused_untouched(tmp_path):
+    file = tmp_path / "c"
+    Checkpoint(file, {"seed": 1, "gap": 1.0}).save("s", 3, [np.zeros(2)])
+    content = file.read_bytes()
+    with pytest.raises(InputError, match=r"another run \(it differs in seed\)"):
+        Checkpoint(file, {"seed": 2, "gap": 1.0}, resume=True)
+    with pytest.raises(InputError, match="exists; add `resume=True`"):
+        Checkpoint(file, {"seed": 1, "gap": 1.0})
+    assert file.read_bytes() == content
+    for junk in (b"", b"not a zip", content[: len(content) // 2]):
+        file.write_bytes(junk)
+        with pytest.raises(InputError, match="not a bracketz checkpoint"):
+            Checkpoint(file, {"seed": 1, "gap": 1.0}, resume=True)
+        assert file.read_bytes() == junk
+
+
+def test_interrupt_keeps_the_checkpoint(tmp_path):
+    """Ctrl-C between chunks: the exception passes through and the file on disk is whole."""
+
+    class Impatient:
+        def begin(self, *_): ...
+        def end(self): ...
+        def note(self, text): ...
+        def advance(self, done, value):
+            if done > 20:
+                raise KeyboardInterrupt
+
+    file = tmp_path / "c"
+    expected = estimate(MODEL, DATA, AIS(distributions=3000), trials=5).log_ml_trials
+    session = Session(checkpoint=Checkpoint(file, {}, every_seconds=0.0), progress=Impatient())
+    with pytest.raises(KeyboardInterrupt):
+        estimate(MODEL, DATA, AIS(distributions=3000), trials=5, session=session)
+    resumed = Session(checkpoint=Checkpoint(file, {}, resume=True))
+    assert (
+        estimate(MODEL, DATA, AIS(distributions=3000), trials=5, session=resumed).log_ml_trials
+        == expected
+    )

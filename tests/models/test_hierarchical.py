@@ -1,0 +1,197 @@
+"""Hyperparameters in the state: exact evidence, calibration of what is inferred, files."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+import bracketz as bz
+from bracketz.core.precision import double_precision
+from bracketz.data.identity import hyperparameters
+from bracketz.models.hierarchical import InferredState
+from bracketz.numerics.conjugate import Beta, Dirichlet, InverseGamma
+from bracketz.paths import Tempered
+
+MODELS = (bz.InferredClustering, bz.InferredLowRank, bz.InferredBinaryAttributes)
+
+
+def ids(cls):
+    return cls.__name__
+
+
+@pytest.mark.parametrize("cls", MODELS, ids=ids)
+def test_both_bounds_meet_quadrature_over_the_hyperparameters(cls):
+    """Within 0.1 nats on tiny data. The error bars are about 0.02, so a right code fails with
+    probability below 1e-5."""
+    model, shape = cls().tiny()
+    data = bz.simulate(model, *shape, seed=3)
+    truth = model.exact_evidence(data.y)
+    for estimator in (bz.AIS(distributions=400), bz.ReverseAIS(distributions=400)):
+        answer = bz.estimate(model, data, estimator, trials=400)
+        assert abs(answer.log_ml - truth) < 0.1, (estimator.name, answer.log_ml, truth)
+        assert answer.standard_error < 0.03
+
+
+def test_quadrature_agrees_with_an_independent_integral():
+    """Clustering: assignments enumerated, the mixture integrated by the Dirichlet-multinomial
+    formula, and the two variances by Gauss-Legendre in their logarithms."""
+    model, _ = bz.InferredClustering().tiny()
+    y = np.array([[0.3, -1.1], [0.7, 0.2], [-0.9, 0.4]])
+    nodes, weights = np.polynomial.legendre.leggauss(120)
+    low, high = np.log(0.01), np.log(1000.0)
+    t = 0.5 * (high - low) * nodes + 0.5 * (high + low)
+    log_weight = np.log(0.5 * (high - low) * weights) + t
+    center, noise = np.exp(t)[:, None], np.exp(t)[None, :]
+    total = (
+        stats.invgamma.logpdf(center, model.center_shape, scale=model.center_scale)
+        + stats.invgamma.logpdf(noise, model.noise_shape, scale=model.noise_scale)
+        + log_weight[:, None]
+        + log_weight[None, :]
+    )
+    a = model.mixture_concentration
+    terms = []
+    for z in np.ndindex(2, 2, 2):
+        counts = np.bincount(z, minlength=2)
+        log_z = gammaln(2 * a) - gammaln(2 * a + 3) + np.sum(gammaln(a + counts) - gammaln(a))
+        term = np.full((120, 120), log_z)
+        for k in range(2):
+            rows = y[np.array(z) == k]
+            n = len(rows)
+            if n == 0:
+                continue
+            # Rows of one cluster: covariance noise I + center 1 1^T in each column.
+            sum_squares, square_sum = np.sum(rows**2), np.sum(np.sum(rows, axis=0) ** 2)
+            log_det = (n - 1) * np.log(noise) + np.log(noise + n * center)
+            quadratic = sum_squares / noise - square_sum * center / (noise * (noise + n * center))
+            term = term - 0.5 * (2 * (n * np.log(2 * np.pi) + log_det) + quadratic)
+        terms.append(term)
+    independent = logsumexp(np.stack(terms) + total)
+    assert abs(independent - model.exact_evidence(y)) < 1e-4
+
+
+@pytest.mark.parametrize("cls", MODELS, ids=ids)
+def test_evidence_changes_with_units_as_a_density_must(cls):
+    """y -> s y with every prior scale times s^2 (low rank: of one factor and the noise) costs N D
+    log s."""
+    model, shape = cls().tiny()
+    y = bz.simulate(model, *shape, seed=5).y
+    s = 1.7
+    grown = ("center_scale", "left_scale", "feature_scale", "noise_scale")
+    values = hyperparameters(model)
+    other = cls(**{k: v * s**2 if k in grown else v for k, v in values.items()})
+    assert other.exact_evidence(s * y) == pytest.approx(
+        model.exact_evidence(y) - y.size * np.log(s), abs=1e-4
+    )
+
+
+PRIORS = {
+    "variance": (InverseGamma(3.2, 1.7), stats.invgamma(3.2, scale=1.7)),
+    "probability": (Beta(1.4, 2.2), stats.beta(1.4, 2.2)),
+}
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_priors_score_and_sample_what_scipy_says(name):
+    """Kolmogorov-Smirnov on 20,000 draws; false alarms 1e-4 each."""
+    ours, theirs = PRIORS[name]
+    with double_precision():
+        x = theirs.rvs(size=5, random_state=0)
+        np.testing.assert_allclose(
+            [float(ours.log_density(v)) for v in x], theirs.logpdf(x), atol=1e-10
+        )
+        draws = np.asarray(jax.vmap(ours.sample)(jax.random.split(jax.random.key(0), 20_000)))
+    assert stats.kstest(draws, theirs.cdf).pvalue > 1e-4
+    values, log_weights = ours.grid()
+    assert logsumexp(theirs.logpdf(values) + log_weights) == pytest.approx(0, abs=1e-6)
+
+
+def test_dirichlet_scores_what_scipy_says():
+    with double_precision():
+        prior = Dirichlet(jnp.array([0.8, 1.7, 2.4]))
+        x = np.array([0.2, 0.5, 0.3])
+        assert float(prior.log_density(x)) == pytest.approx(
+            stats.dirichlet([0.8, 1.7, 2.4]).logpdf(x)
+        )
+        posterior = prior.given(jnp.array([2.0, 0.0, 1.0]))
+        assert posterior.concentration.tolist() == pytest.approx([2.8, 1.7, 3.4])
+
+
+# Simulation-based calibration: the rank of the hyperparameter that made the data among posterior
+# draws is uniform.
+
+DATA_SETS, DRAWS, THIN = 200, 99, 6
+CALIBRATED = (
+    bz.InferredClustering(2, 4.0, 4.0, 5.0, 2.0, 2.0),
+    bz.InferredLowRank(1, 5.0, 4.0, 5.0, 4.0, 5.0, 2.0),
+    bz.InferredBinaryAttributes(2, 2.0, 2.0, 5.0, 4.0, 5.0, 2.0),
+)
+
+
+def _scalars(hyper):
+    """Every hyperparameter as numbers that relabeling leaves alone: vectors by their largest
+    entry."""
+    return jnp.stack([jnp.max(value) for value in hyper])
+
+
+def _rank(model, key, shape):
+    key_state, key_data, key_start, key_walk = jax.random.split(key, 4)
+    exact = model.sample_prior(key_state, shape)
+    y = model.simulate(key_data, exact, shape)
+    path = Tempered().through(300)
+
+    def anneal(t, state):
+        return model.kernel(y, path.powers(t, shape[0])).step(
+            jax.random.fold_in(key_walk, t), state
+        )
+
+    state = jax.lax.fori_loop(1, 300, anneal, model.sample_prior(key_start, shape))
+    kernel = model.kernel(y, jnp.ones(shape[0]))
+
+    def draw(state, i):
+        def once(j, s):
+            return kernel.step(jax.random.fold_in(jax.random.fold_in(key_walk, 10_000 + i), j), s)
+
+        state = jax.lax.fori_loop(0, THIN, once, state)
+        return state, _scalars(state.hyper)
+
+    _, draws = jax.lax.scan(draw, state, jnp.arange(DRAWS))
+    return jnp.sum(draws < _scalars(exact.hyper), axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", CALIBRATED, ids=lambda m: type(m).__name__)
+def test_posterior_intervals_cover(model):
+    """200 data sets, hyperparameters from their prior, chains started away from them and annealed.
+    Ranks uniform on 0..99 by chi-squared in ten bins and 90 % intervals covering within the
+    binomial's limits: false alarms below 0.2 % a model (six p-values at 3e-4)."""
+    with double_precision():
+        keys = jax.random.split(jax.random.key(1, impl="threefry2x32"), DATA_SETS)
+        ranks = np.asarray(jax.jit(jax.vmap(lambda k: _rank(model, k, (20, 4))))(keys))
+    for name, rank in zip(model.priors._fields, ranks.T, strict=True):
+        counts = np.bincount(rank // 10, minlength=10)
+        uniform = stats.chisquare(counts).pvalue
+        inside = int(np.sum((rank >= 5) & (rank < 95)))
+        covering = stats.binomtest(inside, DATA_SETS, 0.9).pvalue
+        assert min(uniform, covering) > 3e-4, (name, counts, inside)
+
+
+def test_simulation_file_keeps_the_exact_sample(tmp_path):
+    model = bz.InferredClustering(3)
+    data = bz.simulate(model, 6, 2, seed=1)
+    bz.save(data, tmp_path / "sim.npz")
+    loaded = bz.load(tmp_path / "sim.npz", model)
+    assert isinstance(loaded.exact, InferredState)
+    jax.tree.map(np.testing.assert_array_equal, loaded.exact, data.exact)
+    assert set(np.load(tmp_path / "sim.npz")) >= {
+        "assignments",
+        "center_variance",
+        "noise_variance",
+        "mixture",
+    }
+
+
+def test_priors_must_be_positive():
+    with pytest.raises(bz.InputError, match="noise_scale must be a positive number, got -1"):
+        bz.InferredLowRank(noise_scale=-1.0)

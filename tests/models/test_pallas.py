@@ -1,0 +1,60 @@
+"""The fused sweeps against the plain scan, in Pallas's interpreter: the same draws from the same
+noise."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bracketz import BinaryAttributes, Clustering, simulate
+from bracketz.models.binary_attributes import gibbs
+from bracketz.numerics import pallas as fused
+from tiny_instances import power_rows
+
+MODELS = [
+    Clustering(components=5, mixture=np.array([0.3, 0.1, 0.2, 0.15, 0.25])),
+    BinaryAttributes(components=3, attribute_probability=np.array([0.3, 0.6, 0.5])),
+]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("powers_index", range(4))  # zeros, ones, 0.37, and mixed
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch):
+    """Six chains, all latents equal: a draw differs only where a uniform falls within rounding of a
+    boundary."""
+    data = simulate(model, 9, 4, seed=3)
+    kernel = dataclasses.replace(
+        model.kernel(data.y, power_rows(9)[powers_index]), backward=backward
+    )
+    states = jax.vmap(lambda key: model.sample_prior(key, data.y.shape))(
+        jax.random.split(jax.random.key(0), 6)
+    )
+    latents = jax.vmap(kernel.latents)(states)
+    noise = jax.vmap(kernel.noise)(jax.random.split(jax.random.key(1), 6), latents)
+    plain = jax.vmap(kernel.draw)(latents, noise)
+    monkeypatch.setattr(fused, "interpret", True)
+    np.testing.assert_array_equal(jax.vmap(kernel.draw)(latents, noise), plain)
+    assert not jnp.array_equal(plain, latents)
+
+
+@pytest.mark.parametrize("row_update", ["flips", "whole"])
+def test_other_row_updates_are_not_fused(row_update, monkeypatch):
+    """The fused sweep draws bit by bit; these have other laws."""
+    model = BinaryAttributes(components=3, row_update=row_update)
+    data = simulate(model, 5, 4, seed=3)
+    kernel = model.kernel(data.y, power_rows(5)[1])
+    noise = kernel.noise(jax.random.key(1), kernel.latents(data.exact))
+    plain = kernel.draw(kernel.latents(data.exact), noise)
+    monkeypatch.setattr(fused, "interpret", True)
+    np.testing.assert_array_equal(kernel.draw(kernel.latents(data.exact), noise), plain)
+    monkeypatch.setattr(gibbs, "binary_draw", None)
+    kernel.draw(kernel.latents(data.exact), noise)
+
+
+def test_fused_only_on_a_gpu_and_within_registers(monkeypatch):
+    assert not fused.chosen(10, 25)  # the tests run on a CPU
+    monkeypatch.setattr(fused, "interpret", True)
+    assert fused.chosen(10, 25) and not fused.chosen(10, 2000) and not fused.chosen(200, 10)
