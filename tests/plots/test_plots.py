@@ -1,0 +1,70 @@
+"""Every figure takes axes, returns the Figure, and leaves Matplotlib's backend alone."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+import bracketz as bz
+from bracketz.check.pairs import Runs
+from bracketz.plots.kit import calibration, crooks
+
+MODEL = bz.Clustering(components=2)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    data = bz.simulate(MODEL, 6, 2)
+    sandwich = bz.sandwich(MODEL, data, gap=1e-9, chains=4, first=8, max_effort=32)
+    trials = bz.estimate(MODEL, data, bz.AIS(distributions=9), trials=4)
+    compared = bz.compare(
+        data.y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8, validate=1
+    )
+    return {"sandwich": sandwich, "trials": trials, "compared": compared}
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    yield
+    plt.close("all")
+
+
+DRAW = {
+    "sandwich": bz.plots.closing_bounds,
+    "trials": bz.plots.trials,
+    "compared": bz.plots.evidences,
+}
+
+
+@pytest.mark.parametrize("kind", DRAW)
+def test_a_figure_of_its_own_or_on_axes_handed_in(answers, kind):
+    backend = matplotlib.get_backend()
+    own = DRAW[kind](answers[kind])
+    assert isinstance(own, Figure) and len(own.axes) == 1 and own.axes[0].get_ylabel()
+    figure, ax = plt.subplots()
+    assert DRAW[kind](answers[kind], ax=ax) is figure and ax.lines
+    assert isinstance(answers[kind].plot(), Figure)
+    assert matplotlib.get_backend() == backend
+
+
+def test_several_sandwiches_side_by_side(answers):
+    figure = bz.plots.closing_bounds_of_all([answers["sandwich"]] * 3)
+    assert len(figure.axes) == 3
+
+
+def test_pictures_of_the_kit():
+    rng = np.random.default_rng(0)
+    runs = Runs(rng.normal(-0.5, 1, (500, 1)), rng.normal(0.5, 1, (500, 1)), np.zeros(500))
+    figure, axes = plt.subplots(1, 2)
+    assert crooks("tempered path", runs, ax=axes) is figure
+    assert isinstance(calibration(rng.normal(-1, 1, 99), rng.normal(1, 1, 99)), Figure)
+
+
+def test_a_file_that_cannot_be_written_is_refused(answers, tmp_path):
+    bz.plots.save_figure(answers["sandwich"].plot(), tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 1000
+    for name in ("nowhere/a.png", "a.docx"):
+        with pytest.raises(bz.InputError, match="cannot save the picture"):
+            bz.plots.save_figure(answers["sandwich"].plot(), tmp_path / name)
+    assert plt.get_fignums() == []
