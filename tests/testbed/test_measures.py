@@ -247,7 +247,7 @@ def story(
 
 
 def verdicts(frames):
-    return {v.claim.id: v for v in ledger.check(frames, measures.summary(frames))}
+    return {v.claim.id: v for v in ledger.decide(frames, measures.summary(frames))}
 
 
 def test_the_papers_own_story_fulfils_every_claim():

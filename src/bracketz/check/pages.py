@@ -8,7 +8,7 @@ from bracketz.check.report import Report
 from bracketz.plots.canvas import save_figure
 
 
-def save(report: Report, folder: Path) -> list[Path]:
+def write_pages(report: Report, folder: Path) -> list[Path]:
     """``report.json``, ``report.html`` and one picture per check that has something to show;
     returns the pictures."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -67,9 +67,9 @@ def check(
         session=session,
     )
     if report is not None:
-        from bracketz.check.pages import save
+        from bracketz.check.pages import write_pages
 
-        save(answer, report)
+        write_pages(answer, report)
     if json:
         tables.print_json(answer.to_json())
     else:

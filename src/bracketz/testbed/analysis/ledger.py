@@ -1,7 +1,7 @@
 """The ledger: claims of a paper's Results and Discussion, each with the query that decides it.
 
 A claim holds, fails, or cannot be decided from what an experiment ran (``holds`` is None). Nobody
-marks anything by hand: ``check`` runs every query on the measures of a store.
+marks anything by hand: ``decide`` runs every query on the measures of a store.
 """
 
 import inspect
@@ -133,7 +133,7 @@ class Paper:
     printed_cross: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def check(frames: Frames, summary: pd.DataFrame) -> list[Verdict]:
+def decide(frames: Frames, summary: pd.DataFrame) -> list[Verdict]:
     """Every claim of the experiment's paper, decided; none where it belongs to no paper."""
     if frames.paper is None:
         return []

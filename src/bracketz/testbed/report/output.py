@@ -45,7 +45,7 @@ def write(frames: Frames, out: Path) -> list[str]:
         raise InputError("no task of this experiment is done yet; run it first")
     pool = measures.pooled(summary)
     written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
-    verdicts = ledger.check(frames, summary)
+    verdicts = ledger.decide(frames, summary)
     cross = measures.cross_table(frames)
     numbers = {
         "truth.csv": truth.to_csv(index=False),

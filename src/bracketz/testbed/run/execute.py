@@ -12,7 +12,7 @@ from bracketz._version import __version__
 from bracketz.data.identity import identity, is_description
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
-from bracketz.testbed.spec.construct import make_estimator, make_model
+from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 from bracketz.testbed.spec.tasks import Task, canonical
 from bracketz.testbed.store.store import TaskResult
 
@@ -30,7 +30,7 @@ def _model(wanted: dict[str, Any]):
         for k, v in wanted["hyperparameters"].items()
         if v is not None and not is_description(v)
     }
-    model = make_model(wanted["model"], given)
+    model = model_from_spec(wanted["model"], given)
     if identity(model)["hyperparameters"] != wanted["hyperparameters"]:
         raise InputError(
             f"{wanted['model']} has other arrays now than when the experiment was planned"
@@ -66,7 +66,7 @@ def execute(task: Task, session: Session | None = None) -> TaskResult:
     from bracketz.estimators.base import estimate
 
     model, data = _problem(task)
-    estimator = make_estimator(task.estimator, task.knobs, task.rung)
+    estimator = estimator_from_spec(task.estimator, task.knobs, task.rung)
     answer = estimate(model, data, estimator, trials=task.trials, seed=task.seed, session=session)
     fastest = answer.seconds.run
     for _ in range(REPEATS):

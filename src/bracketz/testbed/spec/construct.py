@@ -10,7 +10,7 @@ from bracketz.models.registry import model_class
 from bracketz.testbed.spec.checked import LARGEST, fitting
 
 
-def make_model(name: str, hyperparameters: dict[str, Any], where: str = "hyperparameters"):
+def model_from_spec(name: str, hyperparameters: dict[str, Any], where: str = "hyperparameters"):
     """The model of this name, its hyperparameters checked against the fields of its class."""
     cls = model_class(name)
     hints = typing.get_type_hints(cls)
@@ -30,7 +30,7 @@ def make_model(name: str, hyperparameters: dict[str, Any], where: str = "hyperpa
         raise InputError(f"{where} does not make a {name} model: {error}") from None
 
 
-def make_estimator(name: str, knobs: dict[str, Any], rung: int, where: str = "estimator"):
+def estimator_from_spec(name: str, knobs: dict[str, Any], rung: int, where: str = "estimator"):
     """The estimator with ``knobs`` set and the knob that trades accuracy for time at ``rung``."""
     cls: Any = ESTIMATORS.find(name)
     hints = typing.get_type_hints(cls)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bracketz.errors import InputError
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.spec.checked import MAX_TRIALS, Table, distinct, shown
-from bracketz.testbed.spec.construct import make_estimator, make_model
+from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 
 if TYPE_CHECKING:
     from bracketz.testbed.spec.experiment import Problem
@@ -49,7 +49,7 @@ def read_cross(table: Table, problems: Sequence["Problem"], trials: int) -> Cros
     if not isinstance(given, list) or not given:
         raise InputError(f"{table.name('fits')} must be a list of models, got {shown(given)}")
     table.finish()
-    estimator = make_estimator(name, knobs, rung, table.where)
+    estimator = estimator_from_spec(name, knobs, rung, table.where)
     fits = []
     for i, entry in enumerate(given):
         inner = Table(
@@ -65,7 +65,7 @@ def _fit(table: Table, estimator, problems: Sequence["Problem"]) -> FittedModel:
     label = table.label("label", name)
     hyperparameters = table.table("hyperparameters").values
     table.finish()
-    model = make_model(name, hyperparameters, f"{table.where}.hyperparameters")
+    model = model_from_spec(name, hyperparameters, f"{table.where}.hyperparameters")
     if refusal := estimator.refusal(model, simulated=False):
         raise InputError(f"{table.where}: {refusal}")
     try:

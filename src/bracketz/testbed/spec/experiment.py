@@ -15,7 +15,7 @@ from typing import Any
 from bracketz.errors import InputError, unknown
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.spec.checked import MAX_TRIALS, Table, distinct, one_line, shown
-from bracketz.testbed.spec.construct import make_estimator, make_model
+from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 from bracketz.testbed.spec.cross import Cross, read_cross
 
 MAX_FILE = 1_000_000
@@ -147,7 +147,7 @@ def _problem(table: Table, truth_distributions: int) -> Problem:
     hyperparameters = table.table("hyperparameters").values
     table.finish()
     problem = Problem(label, name, rows, columns, seeds, hyperparameters, distributions)
-    model = make_model(name, hyperparameters, f"{table.where}.hyperparameters")
+    model = model_from_spec(name, hyperparameters, f"{table.where}.hyperparameters")
     try:
         model.check_shape((rows, columns))
     except InputError as error:
@@ -183,9 +183,9 @@ def _curve(table: Table, problems: tuple[Problem, ...]) -> Curve:
 
 
 def _check_rungs(curve: Curve, problem: Problem, where: str) -> None:
-    model = make_model(problem.name, problem.hyperparameters)
+    model = model_from_spec(problem.name, problem.hyperparameters)
     for rung in curve.rungs(problem.label):
-        estimator = make_estimator(curve.estimator, curve.knobs, rung, where)
+        estimator = estimator_from_spec(curve.estimator, curve.knobs, rung, where)
         if refusal := estimator.refusal(model, simulated=True):
             raise InputError(f"{where}: {refusal}; leave '{problem.label}' out of {where}.models")
         try:

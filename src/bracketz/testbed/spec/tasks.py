@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bracketz._version import __version__
 from bracketz.data.identity import identity
-from bracketz.testbed.spec.construct import make_estimator, make_model
+from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 from bracketz.testbed.spec.cross import FittedModel
 from bracketz.testbed.spec.experiment import Problem, Spec
 
@@ -156,9 +156,9 @@ def _task(
     trials: int,
     fit: FittedModel | None = None,
 ) -> Task:
-    maker = make_model(problem.name, problem.hyperparameters)
-    model = make_model(fit.name, fit.hyperparameters) if fit else maker
-    estimator = make_estimator(estimator_name, knobs, rung)
+    maker = model_from_spec(problem.name, problem.hyperparameters)
+    model = model_from_spec(fit.name, fit.hyperparameters) if fit else maker
+    estimator = estimator_from_spec(estimator_name, knobs, rung)
     unseeded = Task(
         **identity(model),
         rows=problem.rows,
