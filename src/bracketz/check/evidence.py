@@ -62,7 +62,8 @@ def value_p(answer, truth: float) -> float:
     error = answer.log_ml - truth
     judged = ESTIMATORS[answer.estimator]
     if not judged.consistent:
-        return 1.0 if error <= 1e-6 else 0.0
+        beyond = -error if answer.side is Side.UPPER else error
+        return 1.0 if beyond <= 1e-6 else 0.0
     if judged.allowance is None and answer.side is Side.UPPER:
         return float(min(1.0, np.exp(error)))
     noise = max(answer.standard_error, 1e-9)
