@@ -58,8 +58,10 @@ class Program(ABC):
         ... class Walk(bz.Program):
         ...     def start(self, key):
         ...         return jnp.zeros(())
+        ...
         ...     def step(self, key, carry, index):
         ...         return carry + jax.random.normal(key)
+        ...
         ...     def log_value(self, carry):
         ...         return carry
         >>> walk = bz.run_chains(Walk(), 5, chains=3, seed=0, stream="walk", session=bz.Session())
@@ -259,8 +261,10 @@ def run_chains(
         ... class Count(bz.Program):
         ...     def start(self, key):
         ...         return jnp.zeros(())
+        ...
         ...     def step(self, key, carry, index):
         ...         return carry + 1
+        ...
         ...     def log_value(self, carry):
         ...         return carry
         >>> run = bz.run_chains(Count(), 5, chains=2, seed=0, stream="count", session=bz.Session())
