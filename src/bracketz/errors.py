@@ -8,6 +8,14 @@ class InputError(ValueError):
     """Bad input: one sentence that names the value and the way out.
 
     The command line prints it and exits with 2; nothing has been written when it is raised.
+
+    Example:
+        >>> import bracketz as bz
+        >>> try:
+        ...     bz.Clustering(components=0)
+        ... except bz.InputError as error:
+        ...     print(error)
+        components must be a whole number of at least 1, got 0
     """
 
 

@@ -12,23 +12,43 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from bracketz.core.results import finite_json
+from bracketz.core.results import finite_json, html_table
 
 #: Probability that a correct model fails anything at all, in one run of the kit at any level.
 FAMILY_WISE_RATE = 0.01
 
 
 class Kind(enum.StrEnum):
+    """How a check decides.
+
+    Attributes:
+        EXACT: two expressions are equal up to rounding.
+        STATISTICAL: a p-value is held against the check's share of ``FAMILY_WISE_RATE``.
+
+    Example:
+        >>> import bracketz as bz
+        >>> [kind.value for kind in bz.check.Kind]
+        ['exact', 'statistical']
+    """
+
     EXACT = "exact"
     STATISTICAL = "statistical"
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What a check saw. ``statistic`` is an error (exact) or a p-value (statistical).
+    """What a check saw.
 
-    ``tolerance`` is for exact checks. ``picture`` draws what was seen: a function that returns a
-    figure.
+    Args:
+        statistic: an error (exact) or a p-value (statistical).
+        detail: what was seen, in a sentence.
+        tolerance: for exact checks: the largest error that passes.
+        picture: draws what was seen: a function that returns a figure.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.check.Finding(1e-12, "both sides agree.", tolerance=bz.check.TOLERANCE).detail
+        'both sides agree.'
     """
 
     statistic: float
@@ -38,7 +58,17 @@ class Finding:
 
 
 class Discrepancy(NamedTuple):
-    """One comparison of an exact check, ready to be printed."""
+    """One comparison of an exact check, ready to be printed.
+
+    Args:
+        error: how far the two sides are apart.
+        sentence: what was compared, with both values.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.check.Discrepancy(0.5, "1.5 is not 1.").error
+        0.5
+    """
 
     error: float
     sentence: str
@@ -49,7 +79,25 @@ TOLERANCE = 1e-7
 
 
 def worst(cases: list[Discrepancy], why_not: str = "", tolerance: float = TOLERANCE) -> Finding:
-    """The largest error; ``why_not`` is the reason when there was nothing to compare."""
+    """The largest error among the comparisons of an exact check.
+
+    Args:
+        cases: the comparisons; an error that is not finite is the largest.
+        why_not: the reason when there was nothing to compare.
+        tolerance: the largest error that passes.
+
+    Returns:
+        What the check found.
+
+    Raises:
+        NotApplicable: there was nothing to compare.
+
+    Example:
+        >>> import bracketz as bz
+        >>> far, near = (bz.check.Discrepancy(e, f"off by {e}.") for e in (0.5, 0.25))
+        >>> bz.check.worst([near, far]).detail
+        'off by 0.5.'
+    """
     if not cases:
         raise NotApplicable(why_not)
     error, sentence = max(
@@ -59,12 +107,38 @@ def worst(cases: list[Discrepancy], why_not: str = "", tolerance: float = TOLERA
 
 
 class NotApplicable(Exception):
-    """Raised by a check that finds nothing to look at in this model; the sentence says why."""
+    """Raised by a check that finds nothing to look at in this model; the sentence says why.
+
+    Example:
+        >>> import bracketz as bz
+        >>> def look(subject):
+        ...     raise bz.check.NotApplicable("this model has no such thing")
+        >>> mine = bz.check.Check("mine.thing", bz.check.Kind.EXACT, "a wrong thing", look)
+        >>> bz.check.run(bz.Clustering(), only="mine", more=[mine]).results[0].passed is None
+        True
+    """
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One check: its name is family.what; ``bug`` says which kind of mistake makes it fail."""
+    """One check of a model.
+
+    Args:
+        name: family.what.
+        kind: exact or statistical.
+        bug: which kind of mistake makes it fail.
+        look: ``Subject`` -> ``Finding``; raises ``NotApplicable`` where there is nothing to look
+            at.
+        thorough: left out at level quick.
+
+    Example:
+        >>> import bracketz as bz
+        >>> def look(subject):
+        ...     return bz.check.Finding(0.0, "nothing is wrong.", tolerance=1e-9)
+        >>> mine = bz.check.Check("mine.nothing", bz.check.Kind.EXACT, "none", look)
+        >>> bz.check.run(bz.Clustering(), only="mine", more=[mine]).passed
+        True
+    """
 
     name: str
     kind: Kind
@@ -74,12 +148,31 @@ class Check:
 
     @property
     def family(self) -> str:
+        """The part of its name before the dot."""
         return self.name.partition(".")[0]
 
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult:
-    """A check's verdict. ``passed`` is None when it did not apply."""
+    """A check's verdict.
+
+    Attributes:
+        name: of the check.
+        kind: exact or statistical.
+        passed: None when the check did not apply.
+        statistic: an error (exact) or a p-value (statistical).
+        threshold: what it was held against.
+        detail: what was seen, in a sentence.
+        bug: which kind of mistake makes it fail.
+        seconds: it took.
+        picture: draws what was seen, where there is something to draw.
+
+    Example:
+        >>> import bracketz as bz
+        >>> (result,) = bz.check.run(bz.Clustering(), only="densities.powers").results
+        >>> result.passed and result.statistic <= result.threshold
+        True
+    """
 
     name: str
     kind: Kind
@@ -92,6 +185,7 @@ class CheckResult:
     picture: Callable[[], Any] | None = None
 
     def to_json(self) -> dict:
+        """One entry of ``check --json``."""
         return {
             "name": self.name,
             "passed": self.passed is not False,
@@ -107,8 +201,23 @@ class CheckResult:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Every verdict of a run, in order; the checks after the first failure are missing unless all
-    were asked for."""
+    """Every verdict of a run, in order.
+
+    The checks after the first failure are missing unless all were asked for.
+
+    Attributes:
+        model: its name.
+        level: how much the statistical checks drew.
+        seed: everything random followed from it.
+        results: a verdict per check.
+        planned: how many checks there would be without a failure.
+        false_alarm_rate: at most the probability that a correct model fails anything.
+
+    Example:
+        >>> import bracketz as bz
+        >>> print(bz.check.run(bz.Clustering(), level="quick", only="densities.powers"))
+        clustering passes all checks (quick)
+    """
 
     model: str
     level: str
@@ -119,16 +228,37 @@ class Report:
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
+        """The verdicts that failed."""
         return tuple(r for r in self.results if r.passed is False)
 
     @property
     def passed(self) -> bool:
+        """Whether none failed."""
         return not self.failures
 
     def __str__(self) -> str:
         if self.passed:
             return f"{self.model} passes all checks ({self.level})"
         return "\n".join(f"{r.name}: {r.detail} Usual cause: {r.bug}" for r in self.failures)
+
+    def plot(self) -> list:
+        """Draw what was seen by every check that has a picture.
+
+        Returns:
+            Their figures, in the order of the checks.
+
+        Example:
+            >>> import bracketz as bz
+            >>> bz.check.run(bz.Clustering(), only="densities.powers").plot()
+            []
+        """
+        return [r.picture() for r in self.results if r.picture is not None]
+
+    def _repr_html_(self) -> str:
+        words = {None: "did not apply", True: "passed", False: "FAILED"}
+        rows = [(r.name, f"{words[r.passed]}: {r.detail}") for r in self.results]
+        verdict = "passes" if self.passed else "fails"
+        return html_table(f"{self.model} {verdict} ({self.level})", rows)
 
     def to_json(self) -> dict:
         """The object of ``check --json``."""

@@ -134,11 +134,13 @@ def run(
     """Check ``model``; stop at the first failure unless ``keep_going``.
 
     Args:
-        model: the model to check. level: "quick", "standard" or "deep": how much the statistical
-        checks draw. seed: everything random follows from it. shape: (rows, columns) of the data the
-        model is checked with where it offers no tiny instance. only: a family or one check. It does
-        not change a check's threshold, so that its verdict is the one of
-            the whole run.
+        model: the model to check.
+        level: "quick", "standard" or "deep": how much the statistical checks draw.
+        seed: everything random follows from it.
+        shape: (rows, columns) of the data the model is checked with where it offers no tiny
+            instance.
+        only: a family or one check. It does not change a check's threshold, so that its verdict is
+            the one of the whole run.
         keep_going: go on after a failure.
         more: checks of your own, run after the others.
         session: who watches the progress.

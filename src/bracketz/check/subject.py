@@ -58,7 +58,20 @@ class Instance(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """``model`` as given, and what the checks take from it."""
+    """What a check looks at: the model as given, and what the checks take from it.
+
+    Args:
+        model: as given.
+        shape: (rows, columns) of its data.
+        level: "quick", "standard" or "deep".
+        seed: everything random follows from it.
+
+    Example:
+        >>> import bracketz as bz
+        >>> subject = bz.check.Subject(bz.Clustering(components=3), (6, 2), level="quick", seed=0)
+        >>> subject.tiny.shape, subject.tiny.model.components
+        ((4, 2), 3)
+    """
 
     model: Model
     shape: Shape
@@ -67,6 +80,7 @@ class Subject:
 
     @property
     def sizes(self) -> Sizes:
+        """How much work the statistical checks do at this level."""
         return LEVELS[self.level]
 
     @cached_property

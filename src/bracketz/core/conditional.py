@@ -17,19 +17,48 @@ from typing import Protocol
 
 
 class Conditional(Protocol):
-    """What a kernel samples from and a test scores."""
+    """What a kernel samples from and a test scores: an unnormalised measure.
+
+    ``Categorical`` and ``Gaussian`` are ready-made; any class with these methods will do.
+
+    Example:
+        >>> import bracketz as bz, jax.numpy as jnp
+        >>> coin: bz.Conditional = bz.Categorical(jnp.log(jnp.array([1.0, 3.0])))
+        >>> coin.law, coin.support.tolist(), round(float(jnp.exp(coin.log_normalizer)), 3)
+        ('uniform', [0, 1], 4.0)
+    """
 
     @property
-    def law(self) -> str: ...
+    def law(self) -> str:
+        """Of the noise: "uniform" on [0, 1), "normal", or "gamma" (shapes ``gammas``)."""
+        ...
+
     @property
-    def noise_shape(self) -> tuple[int, ...]: ...
+    def noise_shape(self) -> tuple[int, ...]:
+        """Shape of the noise of one draw."""
+        ...
+
     @property
-    def support(self): ...
-    def from_noise(self, noise): ...
-    def sample(self, key): ...
-    def log_density(self, value): ...
+    def support(self):
+        """Every value of a discrete one, along the leading axis; None: continuous."""
+        ...
+
+    def from_noise(self, noise):
+        """A draw, as a deterministic function of its noise."""
+        ...
+
+    def sample(self, key):
+        """A draw."""
+        ...
+
+    def log_density(self, value):
+        """log of the measure at ``value``; it may carry a constant."""
+        ...
+
     @property
-    def log_normalizer(self): ...
+    def log_normalizer(self):
+        """log of the total mass."""
+        ...
 
 
 def log_prob(conditional: Conditional, value):

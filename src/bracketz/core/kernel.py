@@ -24,7 +24,22 @@ MoveReport = Mapping[str, jax.Array]
 
 
 class Visit(NamedTuple):
-    """One conditional a sweep draws from, opened up for the correctness kit."""
+    """One conditional a sweep draws from, opened up for the correctness kit.
+
+    Args:
+        variable: what is drawn, in words.
+        make: gives the conditional; called when somebody looks, so that listing the visits costs
+            nothing.
+        value: the variable's present value.
+        put: new value -> (state, parameters) with the variable replaced.
+
+    Example:
+        >>> import bracketz as bz, jax.numpy as jnp
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> model.kernel(data.y, jnp.ones(6)).visits(data.exact, None)[0].variable
+        'latent of row 1'
+    """
 
     variable: str
     make: Callable[
@@ -35,6 +50,7 @@ class Visit(NamedTuple):
 
     @property
     def conditional(self) -> Conditional:
+        """The conditional, made now."""
         return self.make()
 
 
@@ -80,6 +96,10 @@ class Kernel(ABC):
         A kernel that has something to say (whether a proposal was accepted, how far the state
         moved) overrides this and ``reports``; the recorder of a run averages it along the path.
 
+        Args:
+            key: a JAX random key, used for this step alone.
+            state: the model's state, one chain's.
+
         Returns:
             (the state ``step`` gives, scalars by name).
         """
@@ -88,9 +108,15 @@ class Kernel(ABC):
     def visits(self, state, parameters) -> tuple[Visit, ...]:
         """The conditionals a sweep draws from, each as it would be at ``state``.
 
-        ``parameters`` are values of what the model integrates out (None if nothing), for kernels
-        that draw them on the way. Optional: a kernel that opens up here is checked variable by
-        variable, exactly.
+        Optional: a kernel that opens up here is checked variable by variable, exactly.
+
+        Args:
+            state: the model's state.
+            parameters: values of what the model integrates out (None if nothing), for kernels that
+                draw them on the way.
+
+        Returns:
+            The visits, in the order of the sweep.
         """
         return ()
 
@@ -123,4 +149,12 @@ class ScoredKernel(Kernel):
 
     @abstractmethod
     def log_prob(self, new_state, state):
-        """log T(new_state | state), all sub-steps included."""
+        """log T(new_state | state), all sub-steps included.
+
+        Args:
+            new_state: where the step leads.
+            state: where it begins.
+
+        Returns:
+            A scalar, normalised.
+        """

@@ -27,25 +27,80 @@ Shape = tuple[int, int]
 
 
 class Model(ABC):
-    """The four methods. Subclasses are frozen dataclasses made by ``bracketz.pytree_dataclass``."""
+    """The four methods. Subclasses are frozen dataclasses made by ``bracketz.pytree_dataclass``.
+
+    Every distribution any estimator visits is f(x; b) = p(x) prod_i p(y_i | x)^(b_i) for a row of
+    powers b. Arguments of one name mean one thing, here and in the capabilities: ``key`` is a JAX
+    random key, ``state`` a NamedTuple of arrays, ``y`` the data (N, D), ``powers`` the row b (N,),
+    and ``shape`` is (N, D). The four may be called inside compiled code.
+
+    Example:
+        >>> import bracketz as bz, jax, jax.numpy as jnp
+        >>> model = bz.Clustering(components=2)
+        >>> state = model.sample_prior(jax.random.key(0), (6, 2))
+        >>> y = model.simulate(jax.random.key(1), state, (6, 2))
+        >>> model.kernel(y, jnp.ones(6)).step(jax.random.key(2), state).assignments.shape
+        (6,)
+    """
 
     default_shape: ClassVar[Shape] = (50, 25)
 
     @abstractmethod
     def sample_prior(self, key, shape: Shape) -> State:
-        """An exact draw from p(x)."""
+        """An exact draw from p(x).
+
+        Args:
+            key: a JAX random key.
+            shape: (N, D) of the data.
+
+        Returns:
+            The state x.
+        """
 
     @abstractmethod
     def simulate(self, key, state: State, shape: Shape) -> jax.Array:
-        """An exact draw of y from p(y | x)."""
+        """An exact draw of y from p(y | x).
+
+        Args:
+            key: a JAX random key.
+            state: x.
+            shape: (N, D) of the data.
+
+        Returns:
+            The data, (N, D).
+        """
 
     @abstractmethod
     def log_annealed(self, state: State, y, powers) -> jax.Array:
-        """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1."""
+        """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1.
+
+        Args:
+            state: x.
+            y: the data, (N, D).
+            powers: the row b, (N,), each between 0 and 1.
+
+        Returns:
+            A scalar.
+        """
 
     @abstractmethod
     def kernel(self, y, powers) -> Kernel:
-        """A kernel that leaves f(.; b) invariant, for any row of powers."""
+        """A kernel that leaves f(.; b) invariant, for any row of powers.
+
+        Args:
+            y: the data, (N, D).
+            powers: the row b, (N,), each between 0 and 1.
+
+        Returns:
+            The kernel, with its exact reversal.
+        """
 
     def check_shape(self, shape: Shape) -> None:
-        """Refuse data this model cannot describe (an ``InputError``)."""
+        """Refuse data this model cannot describe.
+
+        Args:
+            shape: (N, D) of the data.
+
+        Raises:
+            InputError: it cannot; by default nothing is refused.
+        """

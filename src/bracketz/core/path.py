@@ -82,9 +82,31 @@ class Path(ABC):
         return after - before
 
     def extend(self, key, model: Model, y, state, t):
-        """Cross edge t forwards: (state, log-weight increment)."""
+        """Cross edge t forwards: (state, log-weight increment).
+
+        Args:
+            key: a JAX random key.
+            model: whose data they are.
+            y: the data, (N, D).
+            state: the state before the edge.
+            t: the edge, 1..num_edges; traced.
+
+        Returns:
+            (the state after it, the increment of log w).
+        """
         return state, self.log_edge(model, y, state, t)
 
     def retract(self, key, model: Model, y, state, t):
-        """Cross edge t backwards: (state, the increment to subtract)."""
+        """Cross edge t backwards: (state, the increment to subtract).
+
+        Args:
+            key: a JAX random key.
+            model: whose data they are.
+            y: the data, (N, D).
+            state: the state after the edge.
+            t: the edge, 1..num_edges; traced.
+
+        Returns:
+            (the state before it, the increment to subtract from log w).
+        """
         return state, self.log_edge(model, y, state, t)

@@ -13,7 +13,24 @@ T = TypeVar("T")
 
 
 def static(*, default: Any = dataclasses.MISSING) -> Any:
-    """A field that is not an array: a size, a name, a flag."""
+    """A field that is not an array: a size, a name, a flag.
+
+    It is part of the compiled program's identity: another value costs another compilation.
+
+    Args:
+        default: the field's default; without one the field must be given.
+
+    Returns:
+        A dataclass field, for a class made by ``pytree_dataclass``.
+
+    Example:
+        >>> import bracketz as bz, jax
+        >>> @bz.pytree_dataclass
+        ... class Sized:
+        ...     size: int = bz.static(default=2)
+        >>> Sized().size, jax.tree.leaves(Sized())
+        (2, [])
+    """
     return dataclasses.field(default=default, metadata={"static": True})
 
 
@@ -33,6 +50,21 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
 
     ``__post_init__`` (where values are checked) runs when a person constructs the object, and not
     when JAX rebuilds it around tracers.
+
+    Args:
+        cls: a class with annotated fields: traced, unless marked by ``static``.
+
+    Returns:
+        The class.
+
+    Example:
+        >>> import bracketz as bz, jax
+        >>> @bz.pytree_dataclass
+        ... class Scaled:
+        ...     scale: float
+        ...     size: int = bz.static(default=2)
+        >>> jax.tree.leaves(Scaled(3.0))
+        [3.0]
     """
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]

@@ -14,7 +14,18 @@ from bracketz.errors import InputError
 
 
 class Side(enum.StrEnum):
-    """Which side of log p(y) an estimate is on, in probability (paper, eqns. markov and jensen)."""
+    """Which side of log p(y) an estimate is on, in probability (paper, eqns. markov and jensen).
+
+    Attributes:
+        LOWER: a stochastic lower bound.
+        UPPER: a stochastic upper bound.
+        NONE: no bound.
+
+    Example:
+        >>> import bracketz as bz
+        >>> bz.Side.LOWER.meaning
+        'stochastic lower bound'
+    """
 
     LOWER = "lower"
     UPPER = "upper"
@@ -27,7 +38,19 @@ class Side(enum.StrEnum):
 
 
 class Combine(enum.Enum):
-    """How independent trials become one value (paper, Algorithm parameters, footnote)."""
+    """How independent trials become one value (paper, Algorithm parameters, footnote).
+
+    Attributes:
+        ARITHMETIC: mean of the weights, for unbiased estimators.
+        HARMONIC: harmonic mean of the weights, for unbiased estimators of the reciprocal.
+        MAXIMUM: largest value, for deterministic lower bounds.
+        MEAN_LOG: mean of the logs.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> bz.Combine.MAXIMUM(np.array([-3.0, -2.0]))
+        (-2.0, 0.0)
+    """
 
     ARITHMETIC = "arithmetic mean of the weights"  # unbiased estimators
     HARMONIC = "harmonic mean of the weights"  # unbiased estimators of the reciprocal
@@ -35,7 +58,14 @@ class Combine(enum.Enum):
     MEAN_LOG = "mean of the logs"
 
     def __call__(self, values: np.ndarray) -> tuple[float, float]:
-        """(combined value, its standard error)."""
+        """Combine.
+
+        Args:
+            values: log-evidence values of independent trials, (trials,).
+
+        Returns:
+            (combined value, its standard error).
+        """
         if self is Combine.MAXIMUM:
             return float(np.max(values)), 0.0
         if self is Combine.MEAN_LOG:
@@ -56,7 +86,29 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimator's answer on one data set."""
+    """One estimator's answer on one data set.
+
+    Attributes:
+        model: name of the model.
+        estimator: name of the estimator.
+        side: which side of log p(y) the answer is on.
+        log_ml: the log evidence, all trials combined.
+        log_ml_trials: one value per trial.
+        standard_error: of ``log_ml``.
+        knobs: the estimator's settings, defaults resolved.
+        seed: everything random followed from it.
+        seconds: run and compile time.
+        details: what else the estimator reports, by name.
+        version: of bracketz.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> answer = bz.estimate(model, data, bz.AIS(distributions=9), trials=3)
+        >>> answer.side.value, answer.trials, answer.log_ml < 0
+        ('lower', 3, True)
+    """
 
     model: str
     estimator: str
@@ -72,13 +124,20 @@ class Estimate:
 
     @property
     def trials(self) -> int:
+        """How many there were."""
         return len(self.log_ml_trials)
 
     def expected(self, confidence: float = 0.95) -> tuple[float, float, float]:
-        """(mean, low, high): Student's interval for the *expected* estimate of one trial.
+        """Student's interval for the *expected* estimate of one trial.
 
         It says how well the estimator's own mean is known, not where log p(y) is (paper, figure
         captions).
+
+        Args:
+            confidence: of the interval.
+
+        Returns:
+            (mean, low, high); the interval is not a number with a single trial.
         """
         values, n = np.array(self.log_ml_trials), self.trials
         mean = float(np.mean(values))
@@ -104,7 +163,14 @@ class Estimate:
         ]
 
     def plot(self, ax=None):
-        """Every trial, and what they combine to; see ``bracketz.plots.trials``."""
+        """Every trial, and what they combine to; see ``bracketz.plots.trials``.
+
+        Args:
+            ax: Matplotlib axes to draw on; a new figure by default.
+
+        Returns:
+            The figure.
+        """
         from bracketz.plots import trials
 
         return trials(self, ax=ax)
@@ -128,6 +194,17 @@ class Certificate:
     """[low, high] covers log p(y) with at least this confidence: Markov's inequality on both sides.
 
     Pr(lower > log p(y) + b) < e^-b and Pr(upper < log p(y) - b) < e^-b; b = log(2 / delta) each.
+
+    Attributes:
+        confidence: 1 - delta.
+        low: the lower bound less b.
+        high: the upper bound plus b.
+
+    Example:
+        >>> import bracketz as bz
+        >>> certificate = bz.Certificate.from_bounds(-11.0, -10.0, confidence=0.9)
+        >>> round(certificate.high - certificate.low, 2)
+        6.99
     """
 
     confidence: float
@@ -136,7 +213,20 @@ class Certificate:
 
     @classmethod
     def from_bounds(cls, lower: float, upper: float, confidence: float, spent: float = 1.0):
-        """``spent`` < 1 is the share of the failure probability this look at the bounds may use."""
+        """The certificate two stochastic bounds give.
+
+        Args:
+            lower: a stochastic lower bound.
+            upper: a stochastic upper bound.
+            confidence: to reach, inside (0, 1).
+            spent: < 1: the share of the failure probability this look at the bounds may use.
+
+        Returns:
+            The certificate.
+
+        Raises:
+            InputError: the confidence is not inside (0, 1).
+        """
         if not 0 < confidence < 1:
             raise InputError(f"confidence must lie inside (0, 1), got {confidence}")
         margin = math.log(2 / ((1 - confidence) * spent))

@@ -38,7 +38,7 @@ def save(data: Data, path: str | Path, *, force: bool = False) -> None:
 
     Raises:
         InputError: the file exists, cannot be written, or the sample holds something that is no
-        array of numbers.
+            array of numbers.
 
     Example:
         >>> import bracketz as bz, tempfile

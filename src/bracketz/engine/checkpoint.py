@@ -13,7 +13,26 @@ from bracketz.errors import InputError
 class Checkpoint:
     """Chains on disk. The file is replaced in one step, so a kill at any moment leaves it whole.
 
-    ``identity`` says what determines the run's result; a file written by another run is refused.
+    Args:
+        path: the file.
+        identity: what determines the run's result, as plain JSON values; a file written by another
+            run is refused.
+        resume: go on from the file if it exists.
+        every_seconds: how often to write while a run goes on; its end is always written.
+
+    Raises:
+        InputError: the file exists and ``resume`` was not asked for, it is no checkpoint, or it
+            belongs to another run.
+
+    Example:
+        >>> import bracketz as bz, tempfile
+        >>> kept = bz.Checkpoint(f"{tempfile.mkdtemp()}/run.ckpt", {"seed": 0}, resume=True)
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> session = bz.Session(checkpoint=kept)
+        >>> answer = bz.estimate(model, data, bz.AIS(distributions=9), trials=2, session=session)
+        >>> kept.path.exists()
+        True
     """
 
     def __init__(
@@ -53,12 +72,28 @@ class Checkpoint:
             )
 
     def restore(self, stream: str):
+        """Where a stream was.
+
+        Args:
+            stream: the name of the run within its session.
+
+        Returns:
+            (steps done, arrays of its chains), or None if nothing is kept of it.
+        """
         return self._streams.get(stream)
 
     def due(self) -> bool:
+        """Whether ``every_seconds`` have passed since the file was written."""
         return time.monotonic() - self._saved_at >= self.every_seconds
 
     def save(self, stream: str, step: int, leaves: list[np.ndarray]) -> None:
+        """Write the file, with this stream as it is now and the others as they were.
+
+        Args:
+            stream: the name of the run within its session.
+            step: steps done.
+            leaves: arrays of its chains.
+        """
         self._streams[stream] = (step, leaves)
         arrays = {f"{n}:{j}": a for n, (_, ls) in self._streams.items() for j, a in enumerate(ls)}
         header = {

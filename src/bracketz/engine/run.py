@@ -45,7 +45,29 @@ MIN_BLOCK_ACCELERATOR = 1 << 12
 
 
 class Program(ABC):
-    """One chain: how it starts, one step, and the log-evidence value it currently stands for."""
+    """One chain: how it starts, one step, and the log-evidence value it currently stands for.
+
+    Subclasses are frozen dataclasses made by ``pytree_dataclass``, so that one compilation serves
+    every value of their traced fields. ``sign`` is -1 where it is reciprocals of the values that
+    average (upper bounds), ``open_ended`` is True where chains stop by themselves (``done``) and
+    the number of steps is only a limit.
+
+    Example:
+        >>> import bracketz as bz, jax, jax.numpy as jnp
+        >>> @bz.pytree_dataclass
+        ... class Walk(bz.Program):
+        ...     def start(self, key):
+        ...         return jnp.zeros(())
+        ...
+        ...     def step(self, key, carry, index):
+        ...         return carry + jax.random.normal(key)
+        ...
+        ...     def log_value(self, carry):
+        ...         return carry
+        >>> walk = bz.run_chains(Walk(), 5, chains=3, seed=0, stream="walk", session=bz.Session())
+        >>> walk.log_values.shape
+        (3,)
+    """
 
     sign: ClassVar[int] = 1
     #: Chains stop by themselves; the number of steps is only a limit.
@@ -53,23 +75,69 @@ class Program(ABC):
 
     @abstractmethod
     def start(self, key) -> Any:
-        """The initial carry (a pytree of arrays)."""
+        """The initial carry.
+
+        Args:
+            key: a JAX random key.
+
+        Returns:
+            A pytree of arrays.
+        """
 
     @abstractmethod
     def step(self, key, carry, index) -> Any:
-        """Step ``index`` (0, 1, ...)."""
+        """Step ``index`` (0, 1, ...).
+
+        Args:
+            key: a JAX random key, used for this step alone.
+            carry: what the step before returned.
+            index: the step; traced.
+
+        Returns:
+            The new carry, of the same structure.
+        """
 
     @abstractmethod
     def log_value(self, carry) -> jax.Array:
-        """This chain's log-evidence estimate, final after the last step."""
+        """This chain's log-evidence estimate, final after the last step.
+
+        Args:
+            carry: what the last step returned.
+
+        Returns:
+            A scalar.
+        """
 
     def done(self, carry) -> jax.Array:
-        """Whether this chain has stopped by itself; the run ends when all have."""
+        """Whether this chain has stopped by itself; the run ends when all have.
+
+        Args:
+            carry: what the last step returned.
+
+        Returns:
+            A scalar boolean.
+        """
         return jnp.asarray(False)
 
 
 class Outcome(NamedTuple):
-    """What a run gives back; the leading axis of everything is chains."""
+    """What a run gives back; the leading axis of everything is chains.
+
+    Attributes:
+        log_values: the log-evidence value of each chain.
+        carry: where each chain ended.
+        finished: False where the session's deadline cut the run short.
+        run_seconds: spent in steps.
+        compile_seconds: spent before them.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> outcome = bz.AIS(distributions=9).run(model, data, 2, seed=0, session=bz.Session())
+        >>> outcome.finished, outcome.log_values.shape
+        (True, (2,))
+    """
 
     log_values: np.ndarray
     carry: Any
@@ -168,8 +236,40 @@ def run_chains(
 ) -> Outcome:
     """Advance ``chains`` chains through ``num_steps`` steps.
 
-    ``stream`` names this run within its session: it keeps the randomness of different runs apart
-    and labels the checkpoint. A run cut short by the session's deadline has ``finished = False``.
+    Bits do not depend on how the work is cut: not on the session, a resume, or the number of
+    devices.
+
+    Args:
+        program: one chain.
+        num_steps: how far; a limit where the program is open-ended.
+        chains: how many.
+        seed: everything random follows from it.
+        stream: names this run within its session: it keeps the randomness of different runs apart
+            and labels the checkpoint.
+        session: time budget, checkpoint and progress.
+
+    Returns:
+        The chains' values and ends. A run cut short by the session's deadline has ``finished =
+        False``.
+
+    Raises:
+        InputError: fewer than one chain.
+
+    Example:
+        >>> import bracketz as bz, jax, jax.numpy as jnp
+        >>> @bz.pytree_dataclass
+        ... class Count(bz.Program):
+        ...     def start(self, key):
+        ...         return jnp.zeros(())
+        ...
+        ...     def step(self, key, carry, index):
+        ...         return carry + 1
+        ...
+        ...     def log_value(self, carry):
+        ...         return carry
+        >>> run = bz.run_chains(Count(), 5, chains=2, seed=0, stream="count", session=bz.Session())
+        >>> run.log_values.tolist()
+        [5.0, 5.0]
     """
     if chains < 1:
         raise InputError(f"the number of trials or chains must be at least 1, got {chains}")

@@ -37,7 +37,22 @@ class Silent:
 
 
 class Session:
-    """Passed down to every run. The default has no deadline, no checkpoint and no audience."""
+    """Passed down to every run. The default has no deadline, no checkpoint and no audience.
+
+    Args:
+        max_seconds: soft time limit, from now on; None: none.
+        checkpoint: where chains are kept; None: nowhere.
+        progress: who watches (``begin``, ``advance``, ``end``, ``note``); None: nobody.
+
+    Raises:
+        InputError: ``max_seconds`` is not positive.
+
+    Example:
+        >>> import bracketz as bz
+        >>> session = bz.Session(max_seconds=600)
+        >>> session.expired(), session.remaining() <= 600
+        (False, True)
+    """
 
     def __init__(
         self,
@@ -56,20 +71,32 @@ class Session:
         self.must_finish = False
 
     def remaining(self) -> float:
+        """Seconds left; infinite without a limit, negative when it has passed."""
         if self.max_seconds is None:
             return float("inf")
         return self.max_seconds - (time.monotonic() - self.began)
 
     def expired(self) -> bool:
+        """Whether a run must stop here."""
         return not self.must_finish and self.remaining() <= 0
 
     def restore(self, stream: str):
+        """``Checkpoint.restore``; None without a checkpoint."""
         return self.checkpoint.restore(stream) if self.checkpoint else None
 
     def wants_checkpoint(self, final: bool) -> bool:
+        """Whether to save now.
+
+        Args:
+            final: the run has ended.
+
+        Returns:
+            False without a checkpoint.
+        """
         return self.checkpoint is not None and (final or self.checkpoint.due())
 
     def save(self, stream: str, step: int, leaves: list[np.ndarray]) -> None:
+        """``Checkpoint.save``."""
         assert self.checkpoint is not None
         self.checkpoint.save(stream, step, leaves)
 
@@ -77,6 +104,16 @@ class Session:
     def task(
         self, label: str, total: int | None, done: int
     ) -> Iterator[Callable[[int, float], None]]:
+        """Show a run to whoever watches: a context manager.
+
+        Args:
+            label: what it is called.
+            total: its steps; None where it stops by itself.
+            done: steps done already.
+
+        Returns:
+            A function (steps done, present value) to report by.
+        """
         self.progress.begin(label, total, done)
         try:
             yield self.progress.advance

@@ -72,6 +72,7 @@ class AIS(Estimator):
         return Side.LOWER
 
     def program(self, model, data, path: Path) -> Annealing:
+        """One chain along a path that has been laid."""
         return Forward(model, data.y, path, self.sweeps)
 
     def run(self, model, data, trials, seed, session):

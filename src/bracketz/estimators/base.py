@@ -15,8 +15,7 @@ from bracketz.errors import InputError
 
 
 class Estimator(ABC):
-    """A frozen dataclass whose fields are its knobs, with a side, a way to combine trials, and one
-    method.
+    """A frozen dataclass whose fields are its knobs: a side, a way to combine trials, one method.
 
     A subclass gives ``name``, ``knob`` (the field that trades accuracy for time), ``combine``,
     ``side`` and ``run``; a line in ``bracketz/estimators/__init__.py`` makes it known everywhere.
@@ -53,7 +52,14 @@ class Estimator(ABC):
 
     @abstractmethod
     def side(self, data: Data) -> Side:
-        """What the estimate bounds on these data."""
+        """What the estimate bounds on these data.
+
+        Args:
+            data: the data.
+
+        Returns:
+            The side.
+        """
 
     @abstractmethod
     def run(self, model: Model, data: Data, trials: int, seed: int, session: Session) -> Outcome:
@@ -79,7 +85,15 @@ class Estimator(ABC):
         return {}
 
     def refusal(self, model: type[Model] | Model, simulated: bool) -> str | None:
-        """Why this estimator cannot run, as a sentence; None if it can."""
+        """Why this estimator cannot run, as a sentence; None if it can.
+
+        Args:
+            model: a model or its class.
+            simulated: whether the data come with an exact sample.
+
+        Returns:
+            The sentence, or None.
+        """
         kind = model if isinstance(model, type) else type(model)
         for capability in self.requires:
             if not issubclass(kind, capability):
@@ -105,7 +119,31 @@ def estimate(
     seed: int = 0,
     session: Session | None = None,
 ) -> Estimate:
-    """Run one estimator: ``trials`` independent values and their combination."""
+    """Run one estimator: ``trials`` independent values and their combination.
+
+    Args:
+        model: the model.
+        data: ``Data``, or observations as an array (N, D).
+        estimator: which, with its knobs.
+        trials: how many independent values.
+        seed: everything random follows from it.
+        session: time budget, checkpoint and progress; none of them by default.
+
+    Returns:
+        The combined value with its side and error bar, and every trial.
+
+    Raises:
+        InputError: the model lacks what the estimator needs, the data have no exact sample and it
+            needs one, time ran out (an unfinished run bounds nothing), or a value is out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> answer = bz.estimate(model, data, bz.AIS(distributions=9), trials=4)
+        >>> answer.side.value, answer.trials
+        ('lower', 4)
+    """
     data = as_data(data, model)
     check_seed(seed)
     if refusal := estimator.refusal(model, data.simulated):

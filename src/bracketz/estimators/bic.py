@@ -61,6 +61,19 @@ class BIC(Estimator):
     for low rank, EM over all 2^K attribute rows for binary. d counts free parameters: K D for
     clustering and binary attributes, K D - K (K - 1) / 2 for low rank, where rotations change
     nothing. Cost: ``restarts`` fits.
+
+    Args:
+        restarts: fits from random starts, of which the best counts (the knob).
+
+    Raises:
+        InputError: fewer than one restart.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.BIC(restarts=2), trials=2).side.value
+        'none'
     """
 
     restarts: int = 10

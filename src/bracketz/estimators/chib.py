@@ -116,9 +116,24 @@ class ChibProgram(Program):
 class Chib(Estimator):
     """Chib's original: transition densities to x* averaged along a posterior chain. No bound.
 
-    x* is the end of an annealed run of ``burn_in`` distributions, which does not look at the truth
-    (``point`` "exact" takes the exact sample of simulated data instead). Cost: burn_in + 2 *
-    samples sweeps.
+    p(y) = p(x*, y) / p(x* | y) for any state x*; x* is the end of an annealed run. Cost: burn_in +
+    2 * samples sweeps.
+
+    Args:
+        samples: transition densities averaged (the knob).
+        burn_in: distributions of the annealed run whose end is x*.
+        point: "chain": x* is that end, which does not look at the truth. "exact": the exact sample
+            of simulated data instead.
+
+    Raises:
+        InputError: a value out of range; when run, ``point`` "exact" on observed data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.Chib(samples=5, burn_in=5), trials=2).side.value
+        'none'
     """
 
     samples: int = 1000
@@ -165,10 +180,26 @@ class Chib(Estimator):
 
 @dataclass(frozen=True)
 class CMS(Chib):
-    """Chib-Murray-Salakhutdinov: unbiased for p(y), so a stochastic lower bound (see
-    ``ChibProgram``).
+    """Chib-Murray-Salakhutdinov: unbiased for p(y), so a stochastic lower bound.
 
-    Cost: burn_in + 3 * samples sweeps.
+    As ``Chib``, with a chain that runs both ways from a state drawn by the reversed kernel at x*
+    (see ``ChibProgram``). Cost: burn_in + 3 * samples sweeps.
+
+    Args:
+        samples: transition densities averaged (the knob).
+        burn_in: distributions of the annealed run whose end is x*.
+        point: "chain": x* is that end, which does not look at the truth. "exact": the exact sample
+            of simulated data instead.
+
+    Raises:
+        InputError: a value out of range; when run, ``point`` "exact" on observed data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.CMS(samples=5, burn_in=5), trials=2).side.value
+        'lower'
     """
 
     name = "cms"

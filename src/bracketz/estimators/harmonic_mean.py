@@ -57,11 +57,26 @@ class PosteriorWeights(Program):
 class HarmonicMean(Estimator):
     """Harmonic mean of the likelihood over a posterior chain; E[1/p^] = 1 / p(y).
 
-    ``start`` "exact": the chain begins at the exact sample of simulated data, every state is an
-    exact posterior draw, and the result is a stochastic upper bound (the paper's way). "chain": it
-    begins at a prior draw and drops ``burn_in`` sweeps (default: as many as proposals); then
-    nothing is guaranteed and the side is none. Default: exact where there is an exact sample.
-    Cost: one sweep and one density a proposal.
+    A stochastic upper bound from an exact sample, else no bound. Cost: one sweep and one density a
+    proposal.
+
+    Args:
+        proposals: states of the chain (the knob).
+        start: "exact": the chain begins at the exact sample of simulated data, every state is an
+            exact posterior draw, and the result is a stochastic upper bound (the paper's way).
+            "chain": it begins at a prior draw and drops ``burn_in`` sweeps; then nothing is
+            guaranteed and the side is none. Default: exact where there is an exact sample.
+        burn_in: sweeps dropped; by default none from the exact sample, else as many as proposals.
+
+    Raises:
+        InputError: a value out of range; when run, ``start`` "exact" on observed data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.HarmonicMean(proposals=5), trials=2).side.value
+        'upper'
     """
 
     proposals: int = 1000

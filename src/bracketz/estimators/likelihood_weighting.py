@@ -53,8 +53,23 @@ class PriorWeights(Program):
 
 @dataclass(frozen=True)
 class LikelihoodWeighting(Estimator):
-    """Average likelihood of prior draws; unbiased, a stochastic lower bound, and hopeless in high
-    dimension. Cost: one density a proposal."""
+    """Average likelihood of prior draws; unbiased, so a stochastic lower bound.
+
+    Hopeless in high dimension. Cost: one density a proposal.
+
+    Args:
+        proposals: draws from the prior (the knob).
+
+    Raises:
+        InputError: fewer than one proposal.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.LikelihoodWeighting(proposals=64), trials=2).side.value
+        'lower'
+    """
 
     proposals: int = 1000
 

@@ -101,17 +101,28 @@ class NestedProgram(Program):
 
 @dataclass(frozen=True)
 class Nested(Estimator):
-    """The prior squeezed step by step into the region of high likelihood. No bound: the volumes are
-    only right on average, and exact constrained draws are out of reach.
+    """The prior squeezed step by step into the region of high likelihood. No bound.
 
-    Two particles by default, the paper's finding for modest time. ``transitions`` sweeps a step are
-    the knob.
+    The volumes are only right on average, and exact constrained draws are out of reach. The number
+    of steps is found by the stopping rule and reported. Cost: steps * transitions sweeps.
 
-    ``volume``: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1),
-    the paper's printed formula, but its log averages -1/P, and over t steps the two part by t (1/P
-    - log(1 + 1/P)): 20 nats at 214 steps of 2 particles. Since log p(y) is what is reported,
-    "geometric" (e^(-t/P)) is the default; "arithmetic" is the printed formula. Cost: steps *
-    transitions sweeps; the number of steps is found by the stopping rule and reported.
+    Args:
+        transitions: sweeps a step on the constrained prior (the knob).
+        particles: P; two by default, the paper's finding for modest time.
+        volume: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1),
+            the paper's printed formula, but its log averages -1/P, and over t steps the two part by
+            t (1/P - log(1 + 1/P)): 20 nats at 214 steps of 2 particles. Since log p(y) is what is
+            reported, "geometric" (e^(-t/P)) is the default; "arithmetic" is the printed formula.
+
+    Raises:
+        InputError: a value out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.Nested(transitions=1), trials=2).side.value
+        'none'
     """
 
     transitions: int = 5

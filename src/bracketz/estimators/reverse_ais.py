@@ -12,6 +12,22 @@ class ReverseAIS(AIS):
     """Posterior to prior with time-reversed kernels; E[w] = 1 / p(y), so a stochastic upper bound.
 
     Needs simulated data. Same cost and knobs as AIS.
+
+    Args:
+        distributions: from posterior to prior, both included (the knob).
+        sweeps: kernel sweeps per distribution.
+        schedule: a ``Schedule``, or its shorthand "sigmoid", "linear" or "adapted".
+        delta: of the shorthand "sigmoid".
+
+    Raises:
+        InputError: a value out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.ReverseAIS(distributions=9), trials=2).side.value
+        'upper'
     """
 
     name = "reverse-ais"

@@ -14,6 +14,26 @@ class SHME(SMC):
 
     Needs simulated data. Same cost and knobs as SMC; resampling is proportional to w here too,
     w being an estimate of the reciprocal.
+
+    Args:
+        transitions: kernel sweeps before each row leaves (the knob).
+        particles: per trial; the paper's setting is one, and no resampling.
+        proposal: "posterior" (weights are predictive densities) or "prior"; by default posterior
+            where the model allows it.
+        shuffle: the seed of a random order of the rows; None: the order of the data.
+        resampling: the scheme, "systematic", "multinomial" or "residual".
+        resample_threshold: resample when the effective sample size falls to this share of the
+            particles or below: 0 never, 1 always.
+
+    Raises:
+        InputError: a value out of range; when run, a proposal the model does not offer.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.SHME(transitions=1), trials=2).side.value
+        'upper'
     """
 
     name = "shme"

@@ -15,10 +15,27 @@ from bracketz.paths import Prefix
 class SMC(Estimator):
     """Data enter one row at a time; E[w] = p(y), so a stochastic lower bound.
 
-    ``transitions`` kernel sweeps follow each row (the knob; 0 gives plain particle learning). The
-    paper's setting is one particle and no resampling. ``proposal`` is "posterior" (weights are
-    predictive densities) or "prior"; by default posterior where the model allows it.
     Cost: N * transitions * particles sweeps per trial.
+
+    Args:
+        transitions: kernel sweeps that follow each row (the knob; 0 gives plain particle learning).
+        particles: per trial; the paper's setting is one, and no resampling.
+        proposal: "posterior" (weights are predictive densities) or "prior"; by default posterior
+            where the model allows it.
+        shuffle: the seed of a random order of the rows; None: the order of the data.
+        resampling: the scheme, "systematic", "multinomial" or "residual".
+        resample_threshold: resample when the effective sample size falls to this share of the
+            particles or below: 0 never, 1 always.
+
+    Raises:
+        InputError: a value out of range; when run, a proposal the model does not offer.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.SMC(transitions=1, particles=3), trials=2).side.value
+        'lower'
     """
 
     transitions: int = 10

@@ -63,11 +63,25 @@ class BestOptimum(Program):
 
 @dataclass(frozen=True)
 class VariationalBayes(Estimator):
-    """The best lower bound E_q[log p(x, y)] + H[q] over random restarts, q factored into latents
-    and parameters. A true lower bound: log p(y) - KL(q || posterior).
+    """The best bound E_q[log p(x, y)] + H[q] over random restarts: log p(y) - KL(q || posterior).
 
-    ``start`` "hint" begins at the sample that generated the data (simulated data only). Cost:
-    ``restarts`` optimisations, each until 50 iterations gain less than 0.01 nats.
+    q factors into latents and parameters. A true lower bound. Cost: ``restarts`` optimisations,
+    each until 50 iterations gain less than 0.01 nats.
+
+    Args:
+        restarts: optimisations from random starts, of which the best counts (the knob).
+        start: "random", or "hint": begin at the sample that generated the data (simulated data
+            only).
+
+    Raises:
+        InputError: a value out of range; when run, a hint on observed data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.VariationalBayes(restarts=2), trials=2).side.value
+        'lower'
     """
 
     restarts: int = 10
@@ -102,8 +116,25 @@ class VariationalBayes(Estimator):
 
 @dataclass(frozen=True)
 class SymmetricVariationalBayes(VariationalBayes):
-    """VB plus log K!, for the relabelings of the components. No longer a bound: modes may
-    overlap."""
+    """VB plus log K!, for the relabelings of the components. No longer a bound: modes may overlap.
+
+    Same cost and knobs as VB.
+
+    Args:
+        restarts: optimisations from random starts, of which the best counts (the knob).
+        start: "random", or "hint": begin at the sample that generated the data (simulated data
+            only).
+
+    Raises:
+        InputError: a value out of range; when run, a hint on observed data.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> data = bz.simulate(model, rows=6, columns=2)
+        >>> bz.estimate(model, data, bz.SymmetricVariationalBayes(restarts=2), trials=2).side.value
+        'none'
+    """
 
     name = "vb-sym"
 

@@ -104,10 +104,19 @@ class Candidate:
 class Comparison:
     """Models on one data set, in the order of their lower bounds, best first.
 
+    ``probabilities`` is the posterior over them, with lower bounds in place of evidences;
+    ``decided`` and ``verdict`` say whether the winner's lead is larger than what the bounds were
+    off by on simulated data.
+
     Attributes:
-        candidates: a bound per model, with the way there. probabilities: posterior over them, with
-        lower bounds in place of evidences. decided, verdict: whether the winner's lead is larger
-        than what the bounds were off by on simulated data.
+        candidates: a bound per model, with the way there.
+        chains: of AIS, per model.
+        tolerance: nats; a bound that two doublings did not raise by this has settled.
+        seed: everything random followed from it.
+        seconds: run and compile time.
+        log_jacobian: already in every bound; 0 unless the columns were standardised.
+        missing: entries of the data that were not observed.
+        version: of bracketz.
 
     Example:
         >>> import bracketz as bz
@@ -128,6 +137,7 @@ class Comparison:
 
     @property
     def best(self) -> Candidate:
+        """The one with the highest lower bound."""
         return self.candidates[0]
 
     @property
@@ -199,7 +209,14 @@ class Comparison:
         return finite_json(out | {"decided": self.decided, "verdict": self.verdict})
 
     def plot(self, ax=None):
-        """Bounds against the number of components; see ``bracketz.plots.evidences``."""
+        """Bounds against the number of components; see ``bracketz.plots.evidences``.
+
+        Args:
+            ax: Matplotlib axes to draw on; a new figure by default.
+
+        Returns:
+            The figure.
+        """
         from bracketz.plots import evidences
 
         return evidences(self, ax=ax)
@@ -228,13 +245,16 @@ def compare(
     by ``tolerance`` nats, or ``max_effort`` is reached.
 
     Args:
-        data: observations, an array (N, D) or ``Data``; NaN entries are left out exactly. models:
-        what to compare; ``InferredClustering`` and its like have their hyperparameters inferred.
-        tolerance: nats; see above. chains: of AIS, per model. first, max_effort: distributions to
-        begin with, and at the most. validate: how many data sets to simulate from each fitted
-        model, to measure the error there. seed: everything random follows from it. log_jacobian:
-        added to every bound (``standardized`` gives it). session: time budget, checkpoint and
-        progress.
+        data: observations, an array (N, D) or ``Data``; NaN entries are left out exactly.
+        models: what to compare; ``InferredClustering`` and its like have their hyperparameters
+            inferred.
+        tolerance: nats; see above.
+        chains: of AIS, per model.
+        first, max_effort: distributions to begin with, and at the most.
+        validate: how many data sets to simulate from each fitted model, to measure the error there.
+        seed: everything random follows from it.
+        log_jacobian: added to every bound (``standardized`` gives it).
+        session: time budget, checkpoint and progress.
 
     Returns:
         A bound per model, best first, with a verdict.

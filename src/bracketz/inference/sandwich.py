@@ -98,17 +98,30 @@ class Sandwich:
     """A two-sided answer on simulated data.
 
     Attributes:
-        lower, upper: stochastic bounds from all chains. log_ml, standard_error: the log evidence by
-        Bennett's acceptance ratio over both directions. certificate: covers log p(y) with the
-        stated confidence for a rung fixed in advance. anytime: the same, also paying for having
-        chosen the rung by looking (docs/sandwich.md). jeffreys_bound: mean single-chain gap, which
-        estimates KL(q_F || q_B) + KL(q_B || q_F) and so bounds, in
-            expectation, the divergence of the sampler's output from the posterior (nats).
-        split: what of it is the schedule's and what the mixing's. predicted: what it would take to
-        bring it to ``target`` (both for a path that refines, with one
-            particle per chain, else None).
-        pilot: of an adapted schedule. reports: what the kernels reported (such as "acceptance"), by
-        place from the prior to the posterior. rungs: every level of effort on the way.
+        model: name of the model.
+        lower, upper: stochastic bounds from all chains.
+        log_ml, standard_error: the log evidence by Bennett's acceptance ratio over both directions.
+        certificate: covers log p(y) with the stated confidence for a rung fixed in advance.
+        anytime: the same, also paying for having chosen the rung by looking (docs/sandwich.md).
+        jeffreys_bound: mean single-chain gap, which estimates KL(q_F || q_B) + KL(q_B || q_F) and
+            so bounds, in expectation, the divergence of the sampler's output from the posterior
+            (nats).
+        distributions: of the last rung.
+        chains: in each direction.
+        seed: everything random followed from it.
+        converged: whether the gap reached ``target``.
+        target: the gap asked for.
+        path, unit, schedule: names of the path, of what its effort counts, and of its schedule.
+        split: what of the Jeffreys bound is the schedule's and what the mixing's (for a path that
+            refines, with one particle per chain, else None).
+        predicted: what it would take to bring the Jeffreys bound to ``target`` (where there is a
+            split).
+        pilot: of an adapted schedule.
+        reports: what the kernels reported (such as "acceptance"), by place from the prior to the
+            posterior.
+        rungs: every level of effort on the way.
+        seconds: run and compile time.
+        version: of bracketz.
 
     Example:
         >>> import bracketz as bz
@@ -144,6 +157,7 @@ class Sandwich:
 
     @property
     def gap(self) -> float:
+        """upper - lower; below 0 where the bounds have crossed."""
         return self.upper - self.lower
 
     def to_json(self) -> dict:
@@ -160,7 +174,14 @@ class Sandwich:
         return finite_json(out)
 
     def plot(self, ax=None):
-        """Both bounds closing; see ``bracketz.plots.closing_bounds``."""
+        """Both bounds closing; see ``bracketz.plots.closing_bounds``.
+
+        Args:
+            ax: Matplotlib axes to draw on; a new figure by default.
+
+        Returns:
+            The figure.
+        """
         from bracketz.plots import closing_bounds
 
         return closing_bounds(self, ax=ax)
@@ -284,14 +305,19 @@ def sandwich(
     = False``. Total cost is about twice the last rung's: 2 * chains * effort sweeps each.
 
     Args:
-        model: the model that made the data. data: from ``simulate`` (or ``load``): the bounds need
-        the exact sample behind it. gap: stop when upper - lower is at most this (nats). chains: in
-        each direction. seed: everything random follows from it. confidence: of the certificate.
+        model: the model that made the data.
+        data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it.
+        gap: stop when upper - lower is at most this (nats).
+        chains: in each direction.
+        seed: everything random follows from it.
+        confidence: of the certificate.
         path: ``Tempered()`` (the default), ``Tempered(schedule=Adapted(pilot=256))``, ``Prefix()``,
-        or your own. sweeps: kernel sweeps per distribution, where effort does not count these.
-        particles: per chain, resampled by effective sample size. first: effort of the first rung;
-        the path's own by default. max_effort: do not go beyond this effort; the path's own limit by
-        default. session: time budget, checkpoint and progress; none of them by default.
+            or your own.
+        sweeps: kernel sweeps per distribution, where effort does not count these.
+        particles: per chain, resampled by effective sample size.
+        first: effort of the first rung; the path's own by default.
+        max_effort: do not go beyond this effort; the path's own limit by default.
+        session: time budget, checkpoint and progress; none of them by default.
 
     Returns:
         Both bounds, the point estimate, the certificate and how they came about.

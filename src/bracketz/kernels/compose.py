@@ -11,8 +11,7 @@ from bracketz.core.kernel import Kernel
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Compose(Kernel):
-    """Several kernels, the first one first. The reversal applies the reversed parts in the opposite
-    order.
+    """Several kernels, the first one first; the reversal runs the reversed parts in opposite order.
 
     Args:
         kernels: the parts, a tuple. Reports of a name that several parts use are averaged.

@@ -19,6 +19,18 @@ class GibbsScan(ScoredKernel):
     the point's latent then has, and how the cache takes the point back. One scan serves ``step``
     (draw from the conditional) and ``log_prob`` (score a given value), so what is sampled and what
     is scored cannot drift apart. The reversal visits the points from last to first.
+
+    Args:
+        rows: a pytree with data points along the leading axis: what a conditional needs to know of
+            its point.
+        backward: visit from last to first.
+
+    Example:
+        >>> import bracketz as bz, jax.numpy as jnp
+        >>> model = bz.Clustering(components=2)
+        >>> kernel = model.kernel(bz.simulate(model, rows=6, columns=2).y, jnp.ones(6))
+        >>> isinstance(kernel, bz.GibbsScan) and kernel.reversed().backward
+        True
     """
 
     rows: Any  # pytree, leading axis = data points: what a conditional needs to know of its point

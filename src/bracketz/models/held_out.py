@@ -26,7 +26,26 @@ class HeldOutState(NamedTuple):
 
 @pytree_dataclass
 class HeldOut(Model, Predictive, ExactEvidence):
-    """``model`` with ``fixed`` parameters: (K, D) centres, right factor or features."""
+    """Held-out likelihood: new rows under a model whose parameters are known.
+
+    log p(y | parameters) = sum_i log sum_l p(l) p(y_i | l, parameters); rows are independent and
+    only their latents are integrated out. A model like any other, with a closed-form
+    ``exact_evidence``.
+
+    Args:
+        model: one with ``RowLatents``.
+        fixed: its parameters, (K, D): centres, right factor or features.
+
+    Raises:
+        InputError: the model lacks ``RowLatents``.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> centers = np.array([[-1.0, 0.0], [1.0, 0.0]])
+        >>> held_out = bz.HeldOut(bz.Clustering(components=2), centers)
+        >>> held_out.exact_evidence(np.zeros((3, 2))) < 0
+        True
+    """
 
     model: RowLatents
     fixed: jax.Array

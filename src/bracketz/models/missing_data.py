@@ -67,8 +67,30 @@ class Regressions(NamedTuple):
 
 @pytree_dataclass
 class Incomplete(Collapsed, Model):
-    """``model`` on data of which only the entries in ``observed`` are seen; the others of y may
-    hold anything finite."""
+    """A model on data of which only some entries are observed; the others are left out exactly.
+
+    f(x; b) = p(x) * integral over theta of p(theta) prod_{ij observed} N(y_ij | mean_ij(x, theta),
+    s^2)^(b_i). A sweep completes the data, runs the model's own and forgets what was filled in.
+    Cost: a sweep, and O(K^2 (N D + K max(N, D))) for the factors.
+
+    Args:
+        model: a ``Conjugate`` model, or one with inferred hyperparameters.
+        observed: (N, D), 1 where an entry of y is seen, else 0; entries of y that are not may hold
+            anything finite.
+
+    Raises:
+        InputError: the model is not ``Conjugate``.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> seen = np.array([[1, 0], [1, 1], [0, 1]])
+        >>> model = bz.Incomplete(bz.Clustering(components=2), seen)
+        >>> data, powers = bz.simulate(model, rows=3, columns=2), np.ones(3)
+        >>> whole = model.log_annealed(data.exact, data.y, powers)
+        >>> cut = model.log_annealed(data.exact, data.y * seen, powers)
+        >>> bool(np.isclose(whole, cut))
+        True
+    """
 
     model: Any  # a Conjugate model, or an inferred one
     observed: Any  # (N, D), 1 or 0
@@ -84,6 +106,7 @@ class Incomplete(Collapsed, Model):
 
     @property
     def components(self) -> int:
+        """The model's."""
         return self.model.components
 
     def check_shape(self, shape):
@@ -101,6 +124,7 @@ class Incomplete(Collapsed, Model):
         return self.model, state
 
     def weights(self, powers):
+        """How often an entry of y counts, (N, D)."""
         return powers[:, None] * self.observed
 
     def regressions(self, state, y, powers) -> Regressions:

@@ -25,7 +25,17 @@ def inverse_cdf(weights, u):
 
 
 class Categorical(NamedTuple):
-    """Weights exp(logits) on 0..K-1."""
+    """Weights exp(logits) on 0..K-1. A ``Conditional``.
+
+    Args:
+        logits: (K,), not normalised.
+
+    Example:
+        >>> import bracketz as bz, jax.numpy as jnp
+        >>> coin = bz.Categorical(jnp.log(jnp.array([0.25, 0.75])))
+        >>> [int(coin.from_noise(u)) for u in (0.2, 0.3)]
+        [0, 1]
+    """
 
     logits: jax.Array  # (K,)
 
@@ -56,10 +66,20 @@ class Categorical(NamedTuple):
 
 
 class Gaussian(NamedTuple):
-    """exp(log_scale + <shift, x> - x^T precision x / 2) with precision = L L^T given by L =
-    ``cholesky``.
+    """exp(log_scale + <shift, x> - x^T precision x / 2), a ``Conditional``.
 
-    ``shift`` is (K,), or (K, M) for M independent columns that share the precision.
+    The precision is L L^T with L = ``cholesky``; the mean is precision^-1 shift.
+
+    Args:
+        cholesky: L, (K, K), lower triangular.
+        shift: (K,), or (K, M) for M independent columns that share the precision.
+        log_scale: log of a constant factor.
+
+    Example:
+        >>> import bracketz as bz, jax.numpy as jnp
+        >>> normal = bz.Gaussian(2 * jnp.eye(2), jnp.array([4.0, 8.0]))
+        >>> normal.from_noise(jnp.zeros(2)).tolist()
+        [1.0, 2.0]
     """
 
     cholesky: jax.Array  # (K, K), lower

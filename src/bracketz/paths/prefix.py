@@ -32,6 +32,10 @@ class Prefix(Path):
             ``Predictive`` crosses plain edges, which is the prior proposal for whatever latents its
             state holds.
         shuffle: the seed of a random order; None: the order of the data.
+        num_edges, order: set by ``over``, when the path is laid: N, and which point enters when.
+
+    Raises:
+        InputError: there is no such proposal.
 
     Example:
         >>> import bracketz as bz
@@ -59,7 +63,18 @@ class Prefix(Path):
         return self.over(model, num_rows), effort
 
     def over(self, model: Model, num_rows: int) -> "Prefix":
-        """The path over this many rows, its proposal decided."""
+        """The path over this many rows, its proposal decided.
+
+        Args:
+            model: whose data they are.
+            num_rows: data points.
+
+        Returns:
+            The path, laid.
+
+        Raises:
+            InputError: the posterior proposal, and a model without ``Predictive``.
+        """
         best = "posterior" if isinstance(model, Predictive) else "prior"
         proposal = best if self.proposal is None else self.proposal
         if proposal == "posterior" and best == "prior":

@@ -12,8 +12,9 @@ from bracketz.errors import InputError, unknown
 
 
 class Schedule(ABC):
-    """Inverse temperatures from 0 to 1. Subclasses are frozen dataclasses made by
-    ``pytree_dataclass``.
+    """Inverse temperatures from 0 to 1.
+
+    Subclasses are frozen dataclasses made by ``pytree_dataclass``.
 
     Example:
         >>> import bracketz as bz
@@ -46,7 +47,7 @@ class Sigmoid(Schedule):
 
     Example:
         >>> import bracketz as bz
-        >>> float(bz.Sigmoid().inverse_temperature(50, last=100)) < 0.5
+        >>> float(bz.Sigmoid().inverse_temperature(10, last=100)) < 0.1
         True
     """
 
@@ -88,12 +89,12 @@ class Linear(Schedule):
 
 @pytree_dataclass
 class Adapted(Schedule):
-    """Fitted to a pilot, then frozen: equal increments of the cumulative root of the per-edge
-    variance.
+    """Fitted to a pilot, then frozen.
 
-    Before the pilot there is no table; ``engine.schedule.run_pilot`` makes it. With a table, beta_t
-    is the table at t / last, its entries equally spaced on [0, 1] and joined by straight lines. The
-    table is traced, so one compilation serves them all.
+    Equal increments of the cumulative root of the per-edge variance. Before the pilot there is no
+    table; ``engine.schedule.run_pilot`` makes it. With a table, beta_t is the table at t / last,
+    its entries equally spaced on [0, 1] and joined by straight lines. The table is traced, so one
+    compilation serves them all.
 
     Args:
         pilot: distributions of the pilot.
@@ -101,7 +102,7 @@ class Adapted(Schedule):
 
     Raises:
         InputError: a pilot of fewer than 2 distributions, or a table that does not rise from 0 to
-        1.
+            1.
 
     Example:
         >>> import bracketz as bz

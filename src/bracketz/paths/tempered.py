@@ -18,7 +18,8 @@ class Tempered(Path):
 
     Args:
         schedule: ``Sigmoid()`` (the paper's), ``Linear()``, ``Adapted()``, or your own
-        ``Schedule``.
+            ``Schedule``.
+        num_edges: set by ``through``, when the path is laid.
 
     Raises:
         InputError: the schedule is not one.
@@ -45,7 +46,17 @@ class Tempered(Path):
             )
 
     def through(self, distributions: int) -> Self:
-        """The path through this many distributions, prior and posterior included."""
+        """The path through this many distributions, prior and posterior included.
+
+        Args:
+            distributions: at least 2.
+
+        Returns:
+            The path, laid.
+
+        Raises:
+            InputError: fewer than 2.
+        """
         if distributions < 2:
             raise InputError(
                 f"distributions must be at least 2 (the prior and the posterior), got"
@@ -69,6 +80,7 @@ class Tempered(Path):
         return self.schedule.name
 
     def inverse_temperature(self, t):
+        """beta_t of t = 0..num_edges."""
         return self.schedule.inverse_temperature(t, self.num_edges)
 
     def powers(self, t, num_rows):

@@ -14,8 +14,9 @@ OTHERS = (("#CC79A7", "D"), ("#333333", "v"), ("#E69F00", "P"))
 
 
 def evidences(answer, ax=None):
-    """Lower bounds against the number of components, one line per model; whiskers are margins found
-    by simulation.
+    """Lower bounds against the number of components, one line per model.
+
+    Whiskers are margins found by simulation.
 
     Args:
         answer: a ``Comparison``.

@@ -22,7 +22,14 @@ def run(
     keep_going: bool = False,
     session: Session | None = None,
 ) -> Report:
-    """Check bracketz itself; arguments as in ``bracketz.check.run``.
+    """Check bracketz itself.
+
+    Args:
+        level: "quick", "standard" or "deep": how much the statistical checks draw.
+        seed: everything random follows from it.
+        only: a family or one check.
+        keep_going: go on after a failure.
+        session: who watches the progress.
 
     Returns:
         Every verdict. A correct installation fails anything with probability at most

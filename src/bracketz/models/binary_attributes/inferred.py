@@ -18,7 +18,26 @@ class BinaryHyper(NamedTuple):
 
 @pytree_dataclass
 class InferredBinaryAttributes(Inferred):
-    """Binary attributes with unknown variances and attribute probabilities."""
+    """Binary attributes with unknown variances and attribute probabilities.
+
+    Variances have inverse-gamma priors IG(shape, scale), each attribute's probability a beta. A
+    sweep is ``BinaryAttributes``'s own and one conjugate draw of all hyperparameters.
+
+    Args:
+        components: K.
+        attribute_on, attribute_off: of the beta prior Be(on, off) on each attribute probability.
+        feature_shape, feature_scale: of the prior on ``feature_variance``.
+        noise_shape, noise_scale: of the prior on ``noise_variance``.
+
+    Raises:
+        InputError: a value that is not positive.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.InferredBinaryAttributes(components=2)
+        >>> bz.simulate(model, rows=6, columns=2).exact.hyper.attribute_probability.shape
+        (2,)
+    """
 
     components: int = static(default=10)
     attribute_on: float = 1.0

@@ -70,7 +70,29 @@ class BinaryAttributes(
     PointFit,
     Enumerable,
 ):
-    """See the module docstring. ``attribute_probability`` is one value or K."""
+    """Y = Z A + noise, with K on/off attributes per row.
+
+    z_ik ~ Bernoulli(attribute_probability_k), a_kj ~ N(0, feature_variance), y_ij ~ N(sum_k z_ik
+    a_kj, noise_variance). The state is Z; the features A are integrated out. A sweep costs O(K^2) a
+    row, or 2^K candidates in O(1) each with ``row_update`` "whole".
+
+    Args:
+        components: K.
+        attribute_probability: that an attribute is on, inside (0, 1); one value or K.
+        feature_variance: prior variance of an entry of A.
+        noise_variance: of an entry of Y around Z A.
+        row_update: "bits": bit by bit (the paper's); "flips": the same odds at the same cost, but
+            each bit moves as often as balance allows; "whole": the whole row at once (K up to 12).
+
+    Raises:
+        InputError: a value out of range, or too many components for "whole".
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.BinaryAttributes(components=2, row_update="flips")
+        >>> bz.simulate(model, rows=6, columns=3).exact.attributes.shape
+        (6, 2)
+    """
 
     components: int = static(default=10)
     attribute_probability: jax.Array | float = 0.3
@@ -194,7 +216,8 @@ class BinaryAttributes(
 
     def scored_chain(self, y):
         """Bit by bit, also where the sweeps go flip by flip: CMS divides by an average transition
-        density, which is unbiased only if no transition is impossible."""
+        density, which is unbiased only if no transition is impossible.
+        """
         model = self
         if self.row_update == "flips":
             values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -18,7 +18,26 @@ class ClusteringHyper(NamedTuple):
 
 @pytree_dataclass
 class InferredClustering(Inferred):
-    """Clustering with unknown variances and mixture probabilities."""
+    """Clustering with unknown variances and mixture probabilities.
+
+    Variances have inverse-gamma priors IG(shape, scale), the mixture a symmetric Dirichlet. A sweep
+    is ``Clustering``'s own and one conjugate draw of all hyperparameters.
+
+    Args:
+        components: K.
+        center_shape, center_scale: of the prior on ``center_variance``.
+        noise_shape, noise_scale: of the prior on ``noise_variance``.
+        mixture_concentration: of the Dirichlet on ``mixture``.
+
+    Raises:
+        InputError: a value that is not positive.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.InferredClustering(components=2)
+        >>> bz.simulate(model, rows=6, columns=2).exact.hyper.mixture.shape
+        (2,)
+    """
 
     components: int = static(default=10)
     center_shape: float = 1.0

@@ -64,7 +64,26 @@ class Clustering(
     PointFit,
     Enumerable,
 ):
-    """See the module docstring. ``mixture`` defaults to uniform."""
+    """A mixture of K spherical Gaussians with known variances and unknown centres.
+
+    z_i ~ Categorical(mixture), theta_kj ~ N(0, center_variance), y_ij ~ N(theta_{z_i j},
+    noise_variance). The state is z; the centres are integrated out. One Gibbs sweep costs O(N K D).
+
+    Args:
+        components: K.
+        center_variance: prior variance of a centre's coordinate.
+        noise_variance: of a data point's coordinate around its centre.
+        mixture: probabilities of the components, (K,); uniform by default.
+
+    Raises:
+        InputError: a value out of range, or a mixture that is none.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2, noise_variance=0.5)
+        >>> bz.simulate(model, rows=6, columns=2).exact.assignments.shape
+        (6,)
+    """
 
     components: int = static(default=10)
     center_variance: float = 0.8

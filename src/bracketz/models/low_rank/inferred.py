@@ -21,7 +21,26 @@ class LowRankHyper(NamedTuple):
 @pytree_dataclass
 class InferredLowRank(Inferred):
     """Low rank with unknown variances. Only the product of the factors' variances is seen by the
-    data; the priors settle the rest."""
+    data; the priors settle the rest.
+
+    Variances have inverse-gamma priors IG(shape, scale). A sweep is ``LowRank``'s own and one
+    conjugate draw of all hyperparameters.
+
+    Args:
+        components: K, the rank.
+        left_shape, left_scale: of the prior on ``left_variance``.
+        right_shape, right_scale: of the prior on ``right_variance``.
+        noise_shape, noise_scale: of the prior on ``noise_variance``.
+
+    Raises:
+        InputError: a value that is not positive.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.InferredLowRank(components=2)
+        >>> bool(bz.simulate(model, rows=6, columns=2).exact.hyper.noise_variance > 0)
+        True
+    """
 
     components: int = static(default=5)
     left_shape: float = 1.0

@@ -54,7 +54,27 @@ class LowRank(
     PointFit,
     Enumerable,
 ):
-    """See the module docstring."""
+    """Y = U V + noise, with Gaussian factors.
+
+    u_ik ~ N(0, left_variance), v_kj ~ N(0, right_variance), y_ij ~ N(u_i . v_j, noise_variance).
+    The state is V; U is integrated out. A sweep costs O(N K D + N K^3) up to K = 8 and O(N K D +
+    K^3) beyond.
+
+    Args:
+        components: K, the rank.
+        left_variance: prior variance of an entry of U.
+        right_variance: prior variance of an entry of V.
+        noise_variance: of an entry of Y around U V.
+
+    Raises:
+        InputError: a value out of range.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.LowRank(components=2)
+        >>> bz.simulate(model, rows=6, columns=3).exact.right.shape
+        (2, 3)
+    """
 
     components: int = static(default=5)
     left_variance: float = 1.0
