@@ -6,10 +6,12 @@ import sys
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from bracketz.core.precision import double_precision, jax_has_started
 
 
+@pytest.mark.as_shipped
 def test_logarithms_survive_fusion_with_a_reduction():
     """With jaxlib 0.10.2's default settings every logarithm in here comes out as 0 (see
     precision._avoid_wrong_fusions)."""
