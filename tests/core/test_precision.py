@@ -9,7 +9,7 @@ from bracketz.core.precision import double_precision
 
 def test_logarithms_survive_fusion_with_a_reduction():
     """With jaxlib 0.10.2's default settings every logarithm in here comes out as 0 (see
-    runtime._avoid_wrong_fusions)."""
+    core/precision.py, _avoid_wrong_fusions)."""
     with double_precision():
         rng = np.random.default_rng(0)
         n = 20_000

@@ -36,7 +36,7 @@ class Collapsed(ABC):
     """Some variables are integrated out of the state. Simulated data keep them.
 
     Fixed hyperparameters leave these variables independent of the state a priori; hyperparameters
-    in the state (``models.inferred``) do not.
+    in the state (``models.hierarchical``) do not.
     """
 
     @abstractmethod
@@ -59,8 +59,8 @@ class Collapsed(ABC):
 
 
 class Conjugate(Collapsed):
-    """Hyperparameters may join the state (``models.inferred``): with the integrated-out variables
-    instantiated, each has a conjugate prior."""
+    """Hyperparameters may join the state (``models.hierarchical``): with the integrated-out
+    variables instantiated, each has a conjugate prior."""
 
     #: The NamedTuple of what is integrated out; it has one field.
     parameters: ClassVar[type]
@@ -92,7 +92,7 @@ class Conjugate(Collapsed):
     @abstractmethod
     def latent_statistics(self, state: State, parameters: Parameters) -> dict[str, tuple]:
         """By hyperparameter: the sufficient statistics its prior's ``given`` takes (see
-        ``conjugate``)."""
+        ``numerics.conjugate``)."""
 
 
 class RowLatents(ABC):
