@@ -4,7 +4,7 @@ and on all.
     python benchmarks/sweep.py [--json] [--smoke] [--chains 50]
 
 Both sides run in one process and take turns, and the fastest of the repeats counts, so the ratios
-hold on a busy machine better than the times do. JAX runs through ``bracketz.loop``, as every
+hold on a busy machine better than the times do. JAX runs through ``bracketz.run_chains``, as every
 estimator does; compilation is timed apart. The second line of a model is one edge of an annealing
 run (weight and sweep). Exit code 1 if a ratio exceeds its goal; being as fast as Numba on all cores
 is a stretch goal.

@@ -1,7 +1,7 @@
 """Which package imports which, and whether every arrow points down.
 
-    python scripts/layers.py            # the graph, and what is wrong with it; exit code 1 if an
-    arrow points up python scripts/layers.py --write    # put the graph into docs/design.md
+    python scripts/layers.py            # the graph; exit code 1 if an arrow points up
+    python scripts/layers.py --write    # put the graph into docs/design.md
 
 Read from the source, imports inside functions included. Only imports for type checkers (``if
 TYPE_CHECKING``) do not count: they are not there when the program runs.

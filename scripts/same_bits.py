@@ -1,8 +1,7 @@
 """Do two checkouts give the same bits? Shown before and after a refactoring.
 
-    python scripts/same_bits.py collect CHECKOUT RECORD.json     # run everything in a checkout,
-    with this Python python scripts/same_bits.py compare BEFORE.json AFTER.json   # exit code 1 if
-    anything differs
+    python scripts/same_bits.py collect CHECKOUT RECORD.json     # run everything in a checkout
+    python scripts/same_bits.py compare BEFORE.json AFTER.json   # exit code 1 if anything differs
 
 Recorded are the demo, every estimator on every model, sandwiches along both paths, a user's own
 model, a comparison, the correctness kit at level quick, and an experiment's store. Numbers are

@@ -2,7 +2,7 @@
 
 A kernel T leaves a density f invariant. Its reversal R satisfies f(x) T(x'|x) = f(x') R(x|x') for
 every pair of states, which is what makes a forward and a reverse annealing run two readings of one
-pair of path measures (docs/design.md, section 1).
+pair of path measures (docs/design.md).
 
 The life of a kernel, in the order of its calls: ``model.kernel(y, powers)`` makes one for a row of
 powers, inside the compiled loop; ``step`` (or ``reversed().step``) moves a chain's state; a

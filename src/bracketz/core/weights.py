@@ -99,7 +99,8 @@ def bennett(forward: np.ndarray, reverse: np.ndarray) -> PointEstimate:
     total variance of the score under q_B (pooled, or forward chains reweighted) less the variance
     within the reverse chains, and the squared deviation of their mean from the prediction. In
     simulations with correlations from 0 to 0.95 the interval of two standard errors covers at least
-    90 % of the time (tests/test_weights.py); treating the chains as independent covers far less.
+    90 % of the time (tests/core/test_weights.py); treating the chains as independent covers far
+    less.
 
     Where the two samples do not overlap the equation says nothing: any value between them nearly
     solves it. Then the answer is their midpoint, give or take half their distance.

@@ -1,4 +1,4 @@
-"""One loop, two directions (docs/design.md, section 1).
+"""One loop, two directions (docs/design.md).
 
     forward edge t:   cross it upwards, log w += log_edge;   move with kernel_t
     reverse edge t:   move with kernel_t reversed;   cross it downwards, log w -= log_edge

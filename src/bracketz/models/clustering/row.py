@@ -1,5 +1,5 @@
-"""What one row does to the clusters: shared by the scan (``clustering``) and the GPU kernel
-(``fused``)."""
+"""What one row does to the clusters: shared by the scan (``gibbs``) and the GPU kernel
+(``pallas``)."""
 
 from bracketz.numerics.logarithm import log
 

@@ -1,7 +1,7 @@
 """Running an experiment: what is done is skipped, what fails is recorded, and the rest goes on.
 
 In this process tasks run one after another, those that share a compiled program in a row. On a Dask
-cluster (``bracketz.testbed.cluster``) the same tasks run on workers; the values are the same bits.
+cluster (``testbed.run.cluster``) the same tasks run on workers; the values are the same bits.
 Only this process writes to the store, one transaction per task, so Ctrl-C and SIGKILL lose at most
 the task under way.
 """
