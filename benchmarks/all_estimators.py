@@ -73,7 +73,7 @@ def main():
         truth = sandwich(model, data, gap=0.5, first=1024, seed=1)
         title = f"{label}: ground truth {truth.log_ml:.2f} ± {truth.standard_error:.2f}"
         table = Table(
-            "estimator", "knob", "side", "mean", "one trial", "combined", "s a trial", title=title
+            "estimator", "knob", "side", "mean", "one trial", "combined", "s per trial", title=title
         )
         settings = [*KNOBS.items(), *MORE, *(BINARY if label == "binary-attributes" else [])]
         if options.only:

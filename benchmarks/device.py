@@ -1,4 +1,4 @@
-"""Many chains: sweeps a second on whatever JAX finds here, and the paper's AIS ladder.
+"""Many chains: sweeps per second on whatever JAX finds here, and the paper's AIS ladder.
 
     python benchmarks/device.py [--json] [--smoke] [--chains 100,10000] [--models
     clustering,low-rank]
@@ -36,7 +36,7 @@ LADDER = (100, 1_000, 10_000, 100_000)
 TRIALS = 25
 SECONDS = 0.5
 POWER = 0.5
-#: Float64 operations a second outside the tensor cores, by vendor's data sheet.
+#: Float64 operations per second outside the tensor cores, by vendor's data sheet.
 PEAK = {"H100": 34e12, "H200": 34e12, "A100": 9.7e12}
 
 
@@ -66,7 +66,7 @@ def operations(name: str) -> float:
 
 
 def sweep_seconds(name: str, chains: int) -> float:
-    """Seconds a sweep of all chains, compilation apart."""
+    """Seconds per sweep of all chains, compilation apart."""
     model = MODELS[name]
     y = simulate(model).y
     program = Sweeps(model, y, np.full(len(y), POWER))
@@ -171,7 +171,7 @@ def benchmark(options: argparse.Namespace) -> Report:
         "model",
         "chains",
         "sweeps/s",
-        "ns a sweep",
+        "ns per sweep",
         "x plain scan",
         f"x its {os.cpu_count()} CPU cores",
         "of float64 peak",
@@ -181,7 +181,7 @@ def benchmark(options: argparse.Namespace) -> Report:
     tables.append(
         Table(
             f"device: AIS, {TRIALS} trials",
-            ["model", "distributions", "s", "s a trial", "log ML"],
+            ["model", "distributions", "s", "s per trial", "log evidence"],
             ais,
         )
     )

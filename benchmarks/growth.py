@@ -3,7 +3,7 @@
     python benchmarks/growth.py [--json] [--smoke] [--plot benchmarks/results/growth.png]
 
 One size grows at a time, the others stay at the paper's. Rows, columns and components: a sweep of
-16 chains, seconds a sweep and chain. Distributions and chains: an annealing run of AIS, seconds in
+16 chains, seconds per sweep and chain. Distributions and chains: an annealing run of AIS, seconds in
 all. Memory is what the compiled program asks for beside the program itself (arguments, result and
 scratch, of one device); the loop takes its length as a number, so distributions cost none.
 
@@ -50,7 +50,7 @@ SURPRISE = 0.25
 RUN_DISTRIBUTIONS = 128
 ENOUGH_SECONDS, REPEATS = 0.15, 3
 MANY_ROWS = 100_000
-#: A matrix of rows by rows would be 4,000 times the data; K x D numbers a row would be 10 times.
+#: A matrix of rows by rows would be 4,000 times the data; K x D numbers per row would be 10 times.
 MANY_ROWS_TIME, MANY_ROWS_MEMORY = 1.5, 16.0
 
 
@@ -256,7 +256,7 @@ def many_rows_goals(many: dict[str, Any]) -> list[Row]:
 
 
 def picture(lines: list[Line], path: Path) -> None:
-    """Seconds above, memory below, a column an axis; dashed: the expected slope, through the last
+    """Seconds above, memory below, one column per axis; dashed: the expected slope, through the last
     point."""
     import matplotlib
 

@@ -48,7 +48,7 @@ def sweeper(model: Model, y, powers) -> Callable[[np.random.Generator, np.ndarra
 
 def parallel_sweeper(model: Model, y, powers, cores: int) -> Callable[[np.ndarray, int], None]:
     """``advance(latents, count)``: that many sweeps of every chain of ``latents`` (leading axis) in
-    place, a thread a core.
+    place, a thread per core.
 
     Chains are independent, so this is all that parallelism has to offer: one compiled kernel, no
     locks, a generator a thread.

@@ -59,7 +59,7 @@ class Rung(NamedTuple):
     estimator: Estimator
     rmse: float
     bias: float
-    amortised: float  # seconds a trial
+    amortised: float  # seconds per trial
     compiling: float  # seconds
 
     def to_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def fastest(seconds) -> float:
 
 
 def together(model, data, estimator: Estimator, trials: int) -> float:
-    """Run seconds a trial."""
+    """Run seconds per trial."""
     return fastest(lambda: estimate(model, data, estimator, trials=trials).seconds.run) / trials
 
 
@@ -211,7 +211,7 @@ def benchmark(options: argparse.Namespace) -> Report:
         "paper s",
         "smallest setting",
         "RMSE",
-        "ms a trial",
+        "ms per trial",
         "ms alone",
         "compiling s",
     ]

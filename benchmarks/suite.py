@@ -24,7 +24,7 @@ BENCHMARKS = {
     "schedule": "How many distributions does a 1-nat gap take, by schedule and kernel?",
     "startup": "How long until the first answer?",
     "growth": "How do time and memory grow?",
-    "device": "How many sweeps a second, with how many chains?",
+    "device": "How many sweeps per second, with how many chains?",
 }
 
 

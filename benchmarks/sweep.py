@@ -47,7 +47,7 @@ GOAL = 1.0  # JAX microseconds / Numba microseconds
 
 
 class Timing(NamedTuple):
-    """Of one model; microseconds a chain, seconds to compile."""
+    """Of one model; microseconds per chain, seconds to compile."""
 
     model: str
     sweep: float
@@ -93,7 +93,7 @@ def measure(case: Case, chains: int, steps: int = STEPS, repeats: int = REPEATS)
         return (time.perf_counter() - began) / (steps * chains)
 
     def once(program: Program) -> tuple[float, float]:
-        """(seconds a step and chain, cores in use)."""
+        """(seconds per step and chain, cores in use)."""
         wall, cpu = time.perf_counter(), time.process_time()
         seconds = in_jax(program).run_seconds / (steps * chains)
         return seconds, (time.process_time() - cpu) / (time.perf_counter() - wall)

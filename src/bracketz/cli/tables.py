@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bracketz.check import Report
 from bracketz.cli.words import translated
 
 if TYPE_CHECKING:
