@@ -3,9 +3,9 @@
     python benchmarks/growth.py [--json] [--smoke] [--plot benchmarks/results/growth.png]
 
 One size grows at a time, the others stay at the paper's. Rows, columns and components: a sweep of
-16 chains, seconds per sweep and chain. Distributions and chains: an annealing run of AIS, seconds in
-all. Memory is what the compiled program asks for beside the program itself (arguments, result and
-scratch, of one device); the loop takes its length as a number, so distributions cost none.
+16 chains, seconds per sweep and chain. Distributions and chains: an annealing run of AIS, seconds
+in all. Memory is what the compiled program asks for beside the program itself (arguments, result
+and scratch, of one device); the loop takes its length as a number, so distributions cost none.
 
 The slope on log axes is taken between the two largest sizes. Expected: the exponent of the model's
 docstring, reached from below as the term that grows fastest takes over (a fixed cost per row or per
@@ -256,8 +256,8 @@ def many_rows_goals(many: dict[str, Any]) -> list[Row]:
 
 
 def picture(lines: list[Line], path: Path) -> None:
-    """Seconds above, memory below, one column per axis; dashed: the expected slope, through the last
-    point."""
+    """Seconds above, memory below, one column per axis; dashed: the expected slope, through the
+    last point."""
     import matplotlib
 
     matplotlib.use("Agg")
