@@ -154,7 +154,10 @@ class TransitionDensity(ABC):
 class ScoredChain(ABC):
     """A posterior chain with everything written down (see ``TransitionDensity``)."""
 
-    kernel: ScoredKernel
+    @property
+    @abstractmethod
+    def kernel(self) -> ScoredKernel:
+        """Its transitions."""
 
     @abstractmethod
     def begin(self, key, state: State) -> Any:

@@ -47,9 +47,13 @@ MIN_BLOCK_ACCELERATOR = 1 << 12
 class Program(ABC):
     """One chain: how it starts, one step, and the log-evidence value it currently stands for."""
 
-    sign: ClassVar[int] = 1
     #: Chains stop by themselves; the number of steps is only a limit.
     open_ended: ClassVar[bool] = False
+
+    @property
+    def sign(self) -> int:
+        """1, or -1 where the value stands for -log of an average of reciprocals."""
+        return 1
 
     @abstractmethod
     def start(self, key) -> Any:
