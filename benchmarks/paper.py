@@ -63,12 +63,12 @@ class Rung(NamedTuple):
     compiling: float  # seconds
 
     def to_json(self) -> dict[str, Any]:
-        return self._asdict() | {"estimator": dataclasses.asdict(self.estimator)}  # type: ignore[call-overload]
+        return self._asdict() | {"estimator": dataclasses.asdict(self.estimator)}
 
 
 def knobs(estimator: Estimator) -> str:
     """The settings that differ from the defaults, in words."""
-    fields = dataclasses.fields(estimator)  # type: ignore[arg-type]
+    fields = dataclasses.fields(estimator)
     values = ((f.name, getattr(estimator, f.name), f.default) for f in fields)
     return ", ".join(
         f"{value:,} {name}"

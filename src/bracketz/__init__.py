@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from bracketz.core.path import Path
     from bracketz.core.pytree import pytree_dataclass, static
     from bracketz.core.results import Certificate, Combine, Estimate, Side
-    from bracketz.data import Data, load, save, simulate
+    from bracketz.data import Data, load, save
+    from bracketz.data.simulate import simulate
     from bracketz.engine.checkpoint import Checkpoint
     from bracketz.engine.run import Outcome, Program, run_chains
     from bracketz.engine.session import Session
@@ -68,9 +69,10 @@ def _homes() -> tuple[dict[str, str], tuple[str, ...]]:
     homes: dict[str, str] = {}
     whole: list[str] = []
     for line in ast.walk(ast.parse(_File(__file__).read_text(encoding="utf-8"))):
-        module = line.module if isinstance(line, ast.ImportFrom) else None
-        if module and module.startswith("bracketz"):
-            for name in line.names:  # type: ignore[attr-defined]
+        if not isinstance(line, ast.ImportFrom):
+            continue
+        if (module := line.module) and module.startswith("bracketz"):
+            for name in line.names:
                 if name.name == "*":
                     whole.append(module)
                 elif name.name[0] != "_":

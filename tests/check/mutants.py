@@ -909,7 +909,7 @@ _OFF_DEFAULT = (
         "clustering-mixture-not-logged",
         "The conditional adds the mixture's probabilities and not their logs.",
         "models/clustering/gibbs.py",
-        "log_prior = jnp.log(self.model.mixture)",
+        "log_prior = self.model.log_mixture",
         "log_prior = self.model.mixture",
         ("clustering",),
     ),

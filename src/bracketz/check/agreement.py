@@ -16,7 +16,8 @@ def drowned(subject: Subject) -> Finding:
     """With the signal drowned in noise the likelihood is constant in x: every estimator equals the
     exact evidence, constants and all, to rounding."""
     instance = with_noise(subject.enumerable, DROWNED)
-    data = simulate(instance.model, *instance.shape, seed=subject.seed)
+    rows, columns = instance.shape
+    data = simulate(instance.model, rows, columns, seed=subject.seed)
     truth = instance.model.exact_evidence(data.y)
     cases = []
     odd = [

@@ -48,7 +48,8 @@ def certificate(subject: Subject) -> Finding:
 def closing(subject: Subject) -> Finding:
     """The sandwich as users run it: bounds and BAR on one data set, closed to 0.2 nats."""
     instance = subject.enumerable
-    data = simulate(instance.model, *instance.shape, seed=subject.seed)
+    rows, columns = instance.shape
+    data = simulate(instance.model, rows, columns, seed=subject.seed)
     truth = instance.model.exact_evidence(data.y)
     answer = sandwich(
         instance.model, data, gap=0.2, chains=64, first=64, max_effort=4096, seed=subject.seed

@@ -174,7 +174,8 @@ def draws(subject: Subject) -> Finding:
     @jit_once
     def over(draws, rows):
         each = jax.vmap(jax.vmap(errors, (None, None, None, 0)), (0, 0, 0, None))
-        return each(*jax.tree.map(lambda a: a[:few], draws), rows)
+        keys, states, parameters = jax.tree.map(lambda a: a[:few], draws)
+        return each(keys, states, parameters, rows)
 
     found = over((keys, states, parameters), rows)
     for name, error in zip([*names, *(f"{n}, reversed sweep" for n in names)], found, strict=True):
@@ -219,7 +220,7 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
 
 def _transport_error(conditional, noise):
     flat = jnp.ravel(noise)
-    law = 0.0
+    law: jax.Array | float = 0.0
     if conditional.law == "normal":
         law = -0.5 * jnp.sum(flat**2 + jnp.log(2 * jnp.pi))
     elif conditional.law == "gamma":

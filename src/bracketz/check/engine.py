@@ -34,7 +34,8 @@ def _rows(path: Path, n: int, distributions: int | None) -> np.ndarray:
     """The path's rows, written out independently of it."""
     if distributions is not None:
         return np.repeat(tempered_rows(distributions)[:, None], n, axis=1)
-    order = np.asarray(path.order)  # type: ignore[attr-defined]
+    assert isinstance(path, Prefix)
+    order = np.asarray(path.order)
     return np.stack([np.isin(np.arange(n), order[:t]) * 1.0 for t in range(n + 1)])
 
 

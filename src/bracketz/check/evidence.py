@@ -91,7 +91,8 @@ def easy(instance: Instance) -> Instance:
 
 def against_truth(instance: Instance, names, seed: int) -> Finding:
     """Each of the named estimators the model supports, on one data set of the instance."""
-    data = simulate(instance.model, *instance.shape, seed=seed)
+    rows, columns = instance.shape
+    data = simulate(instance.model, rows, columns, seed=seed)
     truth = instance.model.exact_evidence(data.y)
     p_values, errors = {}, {}
     for name in names:

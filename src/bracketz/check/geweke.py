@@ -11,6 +11,7 @@ y, redrawing y is a Gaussian draw, and where its integral over y does not depend
 prior: then forward draws exist too.
 """
 
+import dataclasses
 import functools
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from bracketz.check.subject import (
     jit_once,
     power_rows,
 )
+from bracketz.core.model import State
 from bracketz.plots.kit import probability_plots
 
 #: Entries of y and of the state that get a statistic of their own.
@@ -142,7 +144,7 @@ class TwoWays:
             )
         )
 
-    def _forward(self, key, powers):
+    def _forward(self, key, powers) -> tuple[State, jax.Array]:
         key_state, key_data = jax.random.split(key)
         state = self.model.sample_prior(key_state, self.shape)
         return state, self.redraw(key_data, state, powers)
@@ -158,25 +160,26 @@ class TwoWays:
             state, y = carry
             key_sweep, key_data = jax.random.split(jax.random.fold_in(key_walk, index))
             state = self.model.kernel(y, powers).step(key_sweep, state)
-            carry = state, self.redraw(key_data, state, powers)
-            values = statistics(self.model, *carry, powers)
+            y = self.redraw(key_data, state, powers)
+            values = statistics(self.model, state, y, powers)
             low = jax.vmap(lambda r, v: jnp.searchsorted(r, v - ROUNDING, side="left"))(
                 reference, values
             )
             high = jax.vmap(lambda r, v: jnp.searchsorted(r, v + ROUNDING, side="right"))(
                 reference, values
             )
-            return carry, 0.5 * (low + high) / reference.shape[1]
+            return (state, y), 0.5 * (low + high) / reference.shape[1]
 
         start = self._forward(key_start, powers)
-        last, ranks = jax.lax.scan(step, start, jnp.arange(self.subject.sizes.steps))
+        (state, y), ranks = jax.lax.scan(step, start, jnp.arange(self.subject.sizes.steps))
         return (
             jnp.mean(ranks, axis=0),
             jnp.var(ranks, axis=0),
-            statistics(self.model, *last, powers),
+            statistics(self.model, state, y, powers),
         )
 
-    def __call__(self, name: str, powers) -> Finding:
+    def __call__(self, name: str, powers) -> tuple[Finding, PP]:
+        """What was seen, and the panel that shows it."""
         sizes = self.subject.sizes
         key_forward, key_chains = jax.random.split(self.subject.key(f"geweke {name}"))
         reference = np.asarray(self._draws(jax.random.split(key_forward, 4 * sizes.chains), powers))
@@ -199,20 +202,25 @@ class TwoWays:
         names = _names(self.model, self.shape)
         j = int(np.argmin(np.minimum(p_mean, p_law)))
         effective = np.median((within.mean(axis=0) + between) / np.maximum(between, 1e-12)) * n
-        return Finding(
+        finding = Finding(
             bonferroni(np.concatenate([p_mean, p_law])),
             f"{len(names)} statistics of {n} chains of {sizes.steps} sweeps ({name}; effective"
             f" sample size"
             f" {effective:.0f}); the furthest is {names[j]}, z = {z[j]:+.1f}.",
-            picture=functools.partial(probability_plots, [PP.of(names, reference, ends, name)]),
         )
+        return finding, PP.of(names, reference, ends, name)
+
+
+def _drawn(finding: Finding, panels: list[PP]) -> Finding:
+    return dataclasses.replace(finding, picture=functools.partial(probability_plots, panels))
 
 
 def joint(subject: Subject) -> Finding:
     """The classic test: the full posterior, data redrawn by the model's own simulator."""
     model, shape = subject.tiny.model, subject.tiny.shape
     compare = TwoWays(subject, lambda key, state, powers: model.simulate(key, state, shape))
-    return compare("power 1", jnp.ones(shape[0]))
+    finding, panel = compare("power 1", jnp.ones(shape[0]))
+    return _drawn(finding, [panel])
 
 
 def between(subject: Subject) -> Finding:
@@ -230,7 +238,8 @@ def between(subject: Subject) -> Finding:
         jax.random.split(subject.key("mass"), 5)
     )
     law = jit_once(jax.vmap(lambda s, b: tempered_law(model, s, shape, b), (0, None)))
-    found = []
+    found: list[Finding] = []
+    panels: list[PP] = []
     for row in power_rows(shape[0], positive=True)[1:]:
         powers = jnp.asarray(row)
         laws = law(states, powers)
@@ -241,14 +250,11 @@ def between(subject: Subject) -> Finding:
             )
         if float(jnp.ptp(laws.log_mass)) > 1e-6:
             raise NotApplicable("under other powers the state's marginal is not its prior")
-        found.append(compare(f"powers {describe_powers(row)}", powers))
+        finding, panel = compare(f"powers {describe_powers(row)}", powers)
+        found.append(finding)
+        panels.append(panel)
     first = min(found, key=lambda finding: finding.statistic)
-    panels = [panel for finding in found for panel in finding.picture.args[0]]
-    return Finding(
-        min(1.0, len(found) * first.statistic),
-        first.detail,
-        picture=functools.partial(probability_plots, panels),
-    )
+    return _drawn(Finding(min(1.0, len(found) * first.statistic), first.detail), panels)
 
 
 def exchange(subject: Subject) -> Finding:

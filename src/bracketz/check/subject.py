@@ -125,12 +125,12 @@ def fewer_components(model: Model, most: int) -> Model:
     if not isinstance(count, int) or count <= most:
         return model
     changes: dict[str, Any] = {"components": most}
-    for field in dataclasses.fields(model):  # type: ignore[arg-type]
+    for field in dataclasses.fields(model):
         value = getattr(model, field.name)
         if np.ndim(value) == 1 and np.shape(value)[0] == count:
             kept = np.asarray(value)[:most]
             changes[field.name] = kept / kept.sum() if abs(np.sum(value) - 1) < 1e-9 else kept
-    return dataclasses.replace(model, **changes)  # type: ignore[type-var]
+    return dataclasses.replace(model, **changes)
 
 
 def power_rows(n: int, positive: bool = False) -> np.ndarray:
@@ -188,7 +188,8 @@ def log_density(model: Model, state, parameters, y, powers):
     """log f(x; b), or the uncollapsed one where parameters are given."""
     if parameters is None:
         return model.log_annealed(state, y, powers)
-    return model.log_joint(state, parameters, y, powers)  # type: ignore[attr-defined]
+    assert isinstance(model, Collapsed)
+    return model.log_joint(state, parameters, y, powers)
 
 
 def show(tree) -> str:

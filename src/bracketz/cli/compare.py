@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -82,7 +82,7 @@ def compare(
     chosen = _models(models.split(","), counts, settings or [])
     loaded = load(data, missing=missing == "ignore")
     y, log_jacobian = standardized(loaded.y) if standardize else (loaded.y, 0.0)
-    knobs = {
+    knobs: dict[str, Any] = {
         "tolerance": tolerance,
         "chains": chains,
         "first": first,
@@ -98,7 +98,7 @@ def compare(
     session = parsing.make_session(
         what, y, quiet=json, max_seconds=None, checkpoint=checkpoint, resume=resume
     )
-    answer = run_compare(y, chosen, session=session, **knobs)  # type: ignore[arg-type]
+    answer = run_compare(y, chosen, session=session, **knobs)
     if plot is not None:
         from bracketz.plots import save_figure
 

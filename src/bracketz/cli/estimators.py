@@ -18,7 +18,7 @@ def estimators(seed: Seed = 0, json: Json = False) -> None:
     listed = []
     for name, cls in ESTIMATORS.items():
         estimator = cls()
-        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+        fields = dataclasses.fields(cls)
         listed.append(
             {
                 "name": name,

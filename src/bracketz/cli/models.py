@@ -19,7 +19,7 @@ def models(seed: Seed = 0, json: Json = False) -> None:
             {
                 "name": name,
                 "summary": (text or "").split("\n")[0],
-                "defaults": {f.name: f.default for f in dataclasses.fields(cls)},  # type: ignore[arg-type]
+                "defaults": {f.name: f.default for f in dataclasses.fields(cls)},
                 "values": described(hyperparameters(cls())),
             }
         )

@@ -122,18 +122,20 @@ class _TaskBar:
         self._total: int | None = None
         self._line = None if bar is None else bar.add_task(label, total=None, value="compiling")
 
+    def _show(self, **changes) -> None:
+        if self._bar is not None and self._line is not None:
+            self._bar.update(self._line, **changes)
+
     def begin(self, label, total, done):
         self._total, self._first, self._began = total, done, time.monotonic()
-        if self._bar is not None:
-            self._bar.update(self._line, total=total, completed=done, value="")
+        self._show(total=total, completed=done, value="")
 
     def advance(self, done, value):
         left = ""
         if self._total is not None and done > self._first:
             rate = (time.monotonic() - self._began) / (done - self._first)
             left = f", {duration(rate * (self._total - done))} left"
-        if self._bar is not None:
-            self._bar.update(self._line, completed=done, value=f"log w {value:,.1f}{left}")
+        self._show(completed=done, value=f"log w {value:,.1f}{left}")
 
     def remove(self):
         if self._bar is not None and self._line in self._bar.task_ids:

@@ -1,7 +1,7 @@
 """``bracketz sandwich``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -84,7 +84,7 @@ def sandwich(
             )
         chosen, loaded = parsing.load_problem(model, data, components, settings or [])
     along = parsing.make_path(path, schedule, pilot)
-    knobs = {
+    knobs: dict[str, Any] = {
         "gap": gap,
         "chains": chains,
         "seed": seed,
@@ -103,7 +103,7 @@ def sandwich(
         checkpoint=checkpoint,
         resume=resume,
     )
-    answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)  # type: ignore[arg-type]
+    answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
     if plot is not None:
         from bracketz.plots import save_figure
 

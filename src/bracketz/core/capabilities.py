@@ -313,7 +313,10 @@ class ScoredChain(ABC):
         True
     """
 
-    kernel: ScoredKernel
+    @property
+    @abstractmethod
+    def kernel(self) -> ScoredKernel:
+        """Its transitions."""
 
     @abstractmethod
     def begin(self, key, state: State) -> Any:

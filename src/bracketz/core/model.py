@@ -10,6 +10,7 @@ States are NamedTuples of arrays (their field names are the names in a saved sim
 is an (N, D) array, one row per data point. ``shape`` is (N, D).
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ State = Any  # a NamedTuple of arrays
 Parameters = Any  # a NamedTuple of arrays
 
 
-Shape = tuple[int, int]
+Shape = tuple[int, ...]  # (N, D), as an array's ``shape`` gives it
 
 
 class Model(ABC):
@@ -43,6 +44,8 @@ class Model(ABC):
         (6,)
     """
 
+    #: Every subclass is a dataclass; said here so that its fields can be asked for.
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     default_shape: ClassVar[Shape] = (50, 25)
 
     @abstractmethod

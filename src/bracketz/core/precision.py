@@ -22,7 +22,7 @@ def jax_has_started() -> bool:
     ``RuntimeError``; so the number is changed and put back. ``tests/core/test_precision.py`` says
     what to do when that stops being true.
     """
-    before = jax.config.jax_num_cpu_devices
+    before = jax.config.values["jax_num_cpu_devices"]
     try:
         jax.config.update("jax_num_cpu_devices", before + 1)
     except RuntimeError:

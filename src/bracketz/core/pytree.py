@@ -8,6 +8,10 @@ import dataclasses
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
+import numpy as np
+
+#: What a field or a state may hold: JAX's arrays, and NumPy's before they get there.
+Array = jax.Array | np.ndarray
 
 T = TypeVar("T")
 
@@ -37,8 +41,9 @@ def static(*, default: Any = dataclasses.MISSING) -> Any:
 def unchecked(cls: type[T], **values) -> T:
     """An instance around values that may be traced: ``__post_init__`` does not see them. Other
     fields get their defaults."""
+    assert dataclasses.is_dataclass(cls)
     obj = object.__new__(cls)
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+    for field in dataclasses.fields(cls):
         object.__setattr__(obj, field.name, values.pop(field.name, field.default))
     assert not values, f"{cls.__name__} has no fields {sorted(values)}"
     return obj
@@ -67,7 +72,8 @@ def pytree_dataclass(cls: type[T]) -> type[T]:
         [3.0]
     """
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    assert dataclasses.is_dataclass(cls)
+    fields = dataclasses.fields(cls)
     static_names = tuple(f.name for f in fields if f.metadata.get("static"))
     traced_names = tuple(f.name for f in fields if not f.metadata.get("static"))
 

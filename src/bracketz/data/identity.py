@@ -26,7 +26,7 @@ def model_label(model: Model) -> str:
 
 def hyperparameters(model: Model) -> dict[str, Any]:
     """Every field of a model: plain JSON values, and arrays where they are data."""
-    fields = dataclasses.fields(model)  # type: ignore[arg-type]
+    fields = dataclasses.fields(model)
     return {f.name: _plain(getattr(model, f.name)) for f in fields}
 
 

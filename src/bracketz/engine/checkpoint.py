@@ -51,11 +51,11 @@ class Checkpoint:
             self._load()
 
     def _load(self) -> None:
-        arrays = npz.read(self.path)
+        arrays = npz.read(self.path) or {}
         try:
-            header = json.loads(str(arrays["header"]))  # type: ignore[index]
+            header = json.loads(str(arrays["header"]))
             for name, (step, count) in header["streams"].items():
-                leaves = [arrays[f"{name}:{j}"] for j in range(count)]  # type: ignore[index]
+                leaves = [arrays[f"{name}:{j}"] for j in range(count)]
                 self._streams[name] = (step, leaves)
             written_by = header["identity"]
         except (ValueError, KeyError, TypeError):

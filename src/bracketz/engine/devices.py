@@ -26,7 +26,7 @@ def use_all_cores() -> None:
     if jax_has_started():
         return
     chosen = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if not chosen and jax.config.jax_num_cpu_devices == -1:
+    if not chosen and jax.config.values["jax_num_cpu_devices"] == -1:
         jax.config.update("jax_num_cpu_devices", _cores())
     _pool = int(os.environ.setdefault("NPROC", str(_cores() + 1)))
 

@@ -13,6 +13,7 @@ def write(path: Path, arrays: dict[str, np.ndarray]) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(partial, "wb") as file:
+            # For all a type checker knows, a name may be one of savez's own options.
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())

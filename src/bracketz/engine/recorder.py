@@ -36,7 +36,7 @@ class Recorded(Program):
     program: Annealing
 
     @property
-    def sign(self):  # type: ignore[override]
+    def sign(self):
         return self.program.sign
 
     def start(self, key):

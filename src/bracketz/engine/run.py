@@ -69,9 +69,13 @@ class Program(ABC):
         (3,)
     """
 
-    sign: ClassVar[int] = 1
     #: Chains stop by themselves; the number of steps is only a limit.
     open_ended: ClassVar[bool] = False
+
+    @property
+    def sign(self) -> int:
+        """1, or -1 where the value stands for -log of an average of reciprocals."""
+        return 1
 
     @abstractmethod
     def start(self, key) -> Any:

@@ -27,6 +27,8 @@ class Estimator(ABC):
         100
     """
 
+    #: Every subclass is a dataclass; said here so that its fields can be asked for.
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     name: ClassVar[str]
     knob: ClassVar[str]
     combine: ClassVar[Combine]
@@ -78,7 +80,7 @@ class Estimator(ABC):
 
     def settings(self, model: Model) -> dict:
         """The knobs as reported, defaults resolved."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload]
+        return dataclasses.asdict(self)
 
     def details(self, outcome: Outcome) -> dict:
         """What else is worth reporting, as plain values."""

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.core.capabilities import LikelihoodFit, PointFit
-from bracketz.core.model import Model
 from bracketz.core.pytree import pytree_dataclass
 from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
@@ -24,14 +23,14 @@ class BestFit(Program):
     """A step is a restart, climbed until the likelihood stands still; the carry is the best value
     yet."""
 
-    model: Model
+    model: PointFit
     y: jax.Array | np.ndarray
 
     def start(self, key):
         return -jnp.inf * jnp.ones(())
 
     def _fit(self) -> LikelihoodFit:
-        return self.model.maximum_likelihood(self.y)  # type: ignore[attr-defined]
+        return self.model.maximum_likelihood(self.y)
 
     def step(self, key, best, index):
         fit = self._fit()

@@ -56,7 +56,8 @@ class ChibProgram(Program):
     from_exact: bool = static(default=False)
 
     def _chain(self) -> ScoredChain:
-        return self.model.scored_chain(self.y)  # type: ignore[attr-defined]
+        assert isinstance(self.model, TransitionDensity)
+        return self.model.scored_chain(self.y)
 
     def _annealing(self):
         return Forward(self.model, self.y, self.path)

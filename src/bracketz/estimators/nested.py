@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.core.capabilities import ConstrainedPrior
-from bracketz.core.model import Model
+from bracketz.core.capabilities import Constrained, ConstrainedPrior
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
@@ -42,7 +41,7 @@ class NestedProgram(Program):
     value adds what is left, V_T times the mean likelihood of the particles.
     """
 
-    model: Model
+    model: ConstrainedPrior
     y: jax.Array | np.ndarray
     transitions: Any
     particles: int = static(default=2)
@@ -50,8 +49,8 @@ class NestedProgram(Program):
 
     open_ended = True
 
-    def _prior(self):
-        return self.model.constrained_prior(self.y)  # type: ignore[attr-defined]
+    def _prior(self) -> Constrained:
+        return self.model.constrained_prior(self.y)
 
     def start(self, key):
         prior = self._prior()

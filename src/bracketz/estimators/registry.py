@@ -4,4 +4,6 @@ from bracketz import estimators
 from bracketz.estimators.base import Estimator
 from bracketz.registry import Registry, classes_of
 
-ESTIMATORS: Registry[type[Estimator]] = Registry("estimator", classes_of(estimators, Estimator))
+ESTIMATORS: Registry[type[Estimator]] = Registry(
+    "estimator", [cls for cls in classes_of(estimators) if issubclass(cls, Estimator)]
+)

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.core.capabilities import Variational
-from bracketz.core.model import Model
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
@@ -27,7 +26,7 @@ STARTS = ("random", "hint")
 class BestOptimum(Program):
     """A step is a restart, run to its optimum; the carry is the best objective yet."""
 
-    model: Model
+    model: Variational
     y: jax.Array | np.ndarray
     exact: Any
     parameters: Any
@@ -37,7 +36,7 @@ class BestOptimum(Program):
         return -jnp.inf * jnp.ones(())
 
     def step(self, key, best, index):
-        family = self.model.variational(self.y)  # type: ignore[attr-defined]
+        family = self.model.variational(self.y)
 
         def iterate(_, q):
             for update in family.updates:

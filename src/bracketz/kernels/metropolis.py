@@ -1,6 +1,7 @@
 """Random-walk Metropolis, a ready-made kernel for real states."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -37,10 +38,11 @@ class Metropolis(Reversible):
 
     def step_and_report(self, key, state):
         key_move, key_accept = jax.random.split(key)
+        treedef: Any  # JAX does not say what can be done with one
         leaves, treedef = jax.tree.flatten(state)
         scales = (
             jax.tree.leaves(self.scale)
-            if jax.tree.structure(self.scale) == treedef
+            if treedef == jax.tree.structure(self.scale)
             else [self.scale] * len(leaves)
         )
         keys = jax.random.split(key_move, len(leaves))

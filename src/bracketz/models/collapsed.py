@@ -1,6 +1,7 @@
 """What clustering and binary attributes share, because their parameters are integrated out of one
 scan over the rows."""
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 
 from bracketz.core.capabilities import Constrained, ScoredChain
 from bracketz.core.pytree import pytree_dataclass
+from bracketz.kernels.gibbs import GibbsScan
 
 
 class Row(NamedTuple):
@@ -24,7 +26,7 @@ class CollapsedChain(ScoredChain):
     y: jax.Array
 
     @property
-    def kernel(self):  # type: ignore[override]
+    def kernel(self):
         return self.model.kernel(self.y, jnp.ones(self.y.shape[0]))
 
     def begin(self, key, state):
@@ -36,6 +38,17 @@ class CollapsedChain(ScoredChain):
 
 class CollapsedConstrained(Constrained):
     """Centres or features are integrated out, so L(z) = p(y | z) = f(z; 1) / f(z; 0)."""
+
+    model: Any
+    y: jax.Array
+
+    @abstractmethod
+    def _gibbs(self) -> GibbsScan:
+        """The scan whose cache the moves use."""
+
+    @abstractmethod
+    def _redraw(self, gibbs, cache, row, latent, level, cutoff, u) -> tuple[jax.Array, jax.Array]:
+        """(new latent of a removed point, log L with it), from noise ``u``."""
 
     def sample_prior(self, key):
         return self.model.sample_prior(key, self.y.shape)

@@ -57,7 +57,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
 
     def __post_init__(self):
         require_components(self.components)
-        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]  # type: ignore[arg-type]
+        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
         require_positive(**{name: getattr(self, name) for name in names})
 
     # The four methods.

@@ -11,7 +11,7 @@ from bracketz.errors import InputError
 from bracketz.models.hierarchical import Inferred
 from bracketz.registry import Registry, classes_of
 
-_EVERY = classes_of(models, Model)
+_EVERY = [cls for cls in classes_of(models) if issubclass(cls, Model)]
 MODELS: Registry[type[Model]] = Registry(
     "model", [m for m in _EVERY if not issubclass(m, Inferred)]
 )

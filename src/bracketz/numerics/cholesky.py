@@ -32,7 +32,9 @@ def written_out_factor(a: Triangle) -> Triangle:
     return rows
 
 
-def written_out_solve(factor: Triangle, b: Sequence, transposed: bool = False) -> list:
+def written_out_solve(
+    factor: Triangle, b: Sequence[jax.Array] | jax.Array, transposed: bool = False
+) -> list[jax.Array]:
     """L^-1 b, or L^-T b, for a factor from ``written_out_factor``."""
     k = len(factor)
     x: dict[int, jax.Array] = {}

@@ -25,7 +25,11 @@ class _OfGammas:
     """What the three share as conditionals: a map from standard gammas, densities normalised."""
 
     __slots__ = ()
-    gammas: jax.Array  # the shapes of those gammas
+
+    @property
+    def gammas(self) -> jax.Array:
+        """The shapes of those gammas."""
+        raise NotImplementedError
 
     @property
     def law(self):

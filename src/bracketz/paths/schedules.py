@@ -24,8 +24,11 @@ class Schedule(ABC):
 
     #: The shorthand on the command line.
     name: ClassVar[str]
-    #: Whether it can say anything yet; if not, it waits for a pilot.
-    ready: bool = True
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can say anything yet; if not, it waits for a pilot."""
+        return True
 
     @abstractmethod
     def inverse_temperature(self, t, last):
@@ -129,7 +132,7 @@ class Adapted(Schedule):
             object.__setattr__(self, "table", table)
 
     @property
-    def ready(self) -> bool:  # type: ignore[override]
+    def ready(self) -> bool:
         return self.table is not None
 
     def frozen(self, table) -> Self:

@@ -40,7 +40,7 @@ from bracketz.core.capabilities import (
 )
 from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
-from bracketz.core.pytree import pytree_dataclass, static, unchecked
+from bracketz.core.pytree import Array, pytree_dataclass, static, unchecked
 from bracketz.core.validation import require_components, require_positive
 from bracketz.errors import InputError, unknown
 from bracketz.models.binary_attributes.constrained_prior import BinaryConstrained
@@ -95,7 +95,7 @@ class BinaryAttributes(
     """
 
     components: int = static(default=10)
-    attribute_probability: jax.Array | float = 0.3
+    attribute_probability: Array | float = 0.3
     feature_variance: float = 1.0
     noise_variance: float = 0.76
     row_update: str = static(default="bits")  # of ROW_UPDATES
@@ -263,7 +263,7 @@ class BinaryAttributes(
         probability = np.array([0.3, 0.6])[: self.components]
         return BinaryAttributes(len(probability), probability, 1.4, 0.5, self.row_update), (3, 2)
 
-    def _log_odds(self):
+    def _log_odds(self) -> tuple[jax.Array, jax.Array]:
         p = self.attribute_probability
         return jnp.log(p) - jnp.log1p(-p), jnp.sum(jnp.log1p(-p))
 

@@ -3,12 +3,12 @@ out."""
 
 from typing import NamedTuple
 
-import jax
+from bracketz.core.pytree import Array
 
 
 class BinaryState(NamedTuple):
-    attributes: jax.Array  # Z, (N, K) of 0/1 in the float type
+    attributes: Array  # Z, (N, K) of 0/1 in the float type
 
 
 class Features(NamedTuple):
-    features: jax.Array  # A, (K, D)
+    features: Array  # A, (K, D)

@@ -21,7 +21,7 @@ class ClusteringConstrained(CollapsedConstrained):
         return self.model.kernel(self.y, jnp.ones(self.y.shape[0]))
 
     def _redraw(self, gibbs, cache, row, latent, level, cutoff, u):
-        prior = jnp.log(self.model.mixture)
+        prior = self.model.log_mixture
         gains = gibbs.conditional(cache, row, latent).logits - prior
         levels = level - gains[latent] + gains
         # The current value is inside; keep it allowed whatever rounding says.

@@ -84,7 +84,7 @@ class ClusteringGibbs(GibbsScan):
 
     def conditional(self, cache, row, latent):
         """Common factors of row i are dropped."""
-        log_prior = jnp.log(self.model.mixture)
+        log_prior = self.model.log_mixture
         return Categorical(
             cluster_logits(
                 log_prior,

@@ -28,9 +28,8 @@ from bracketz.core.capabilities import (
     TransitionDensity,
     Variational,
 )
-from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
-from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.pytree import Array, pytree_dataclass, static
 from bracketz.core.validation import require_components, require_positive
 from bracketz.errors import InputError
 from bracketz.models.clustering.constrained_prior import ClusteringConstrained
@@ -88,7 +87,7 @@ class Clustering(
     components: int = static(default=10)
     center_variance: float = 0.8
     noise_variance: float = 1.98
-    mixture: jax.Array | None = None  # (K,)
+    mixture: Array | None = None  # (K,)
 
     name = "clustering"
     fixed = "centers"
@@ -96,10 +95,10 @@ class Clustering(
     def __post_init__(self):
         require_components(self.components)
         require_positive(center_variance=self.center_variance, noise_variance=self.noise_variance)
-        mixture = self.mixture
-        if mixture is None:
-            mixture = np.full(self.components, 1.0 / self.components)
-        mixture = np.asarray(mixture, dtype=float)
+        given = self.mixture
+        if given is None:
+            given = np.full(self.components, 1.0 / self.components)
+        mixture = np.asarray(given, dtype=float)
         if mixture.shape != (self.components,):
             raise InputError(
                 f"mixture needs one probability for each of the {self.components} components, got"
@@ -112,24 +111,29 @@ class Clustering(
             )
         object.__setattr__(self, "mixture", mixture / mixture.sum())
 
+    @property
+    def log_mixture(self) -> jax.Array:
+        assert self.mixture is not None  # the default has been filled in
+        return jnp.log(self.mixture)
+
     # The four methods.
 
     def sample_prior(self, key, shape):
         u = jax.random.uniform(key, shape[:1])
-        prior = Categorical(jnp.log(self.mixture))
+        prior = Categorical(self.log_mixture)
         return ClusteringState(jax.vmap(prior.from_noise)(u))
 
     def log_annealed(self, state, y, powers):
         stats = self._statistics(state.assignments, y, powers / self.noise_variance)
         d = y.shape[1]
         return (
-            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            jnp.sum(self.log_mixture[state.assignments])
             + gaussian_log_constant(y, powers, self.noise_variance)
             - 0.5 * d * jnp.sum(jnp.log(self.center_variance * stats.precision))
             + 0.5 * jnp.sum(jnp.sum(stats.weighted_sum**2, axis=1) / stats.precision)
         )
 
-    def kernel(self, y, powers) -> Kernel:
+    def kernel(self, y, powers) -> ClusteringGibbs:
         rows = Row(y, jnp.sum(y * y, axis=1), powers / self.noise_variance)
         return ClusteringGibbs(rows, model=self)
 
@@ -147,7 +151,7 @@ class Clustering(
         mean = self.mean(state, parameters)
         rows = jax.vmap(lambda row, m: normal_log_density(row, m, self.noise_variance))(y, mean)
         return (
-            jnp.sum(jnp.log(self.mixture)[state.assignments])
+            jnp.sum(self.log_mixture[state.assignments])
             + normal_log_density(parameters.centers, 0.0, self.center_variance)
             + jnp.sum(powers * rows)
         )
@@ -191,7 +195,7 @@ class Clustering(
 
     def row_conditional(self, fixed, row, power):
         rows = jax.vmap(lambda center: normal_log_density(row, center, self.noise_variance))(fixed)
-        return Categorical(jnp.log(self.mixture) + power * rows)
+        return Categorical(self.log_mixture + power * rows)
 
     def sample_row(self, key, fixed, latent):
         mean = jnp.asarray(fixed)[latent]

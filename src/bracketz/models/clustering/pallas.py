@@ -23,7 +23,7 @@ def clustering_draw(gibbs, assignments, noise):
         pad(gibbs.rows.y, n, padded(d)),
         gibbs.rows.square,
         gibbs.rows.c,
-        pad(jnp.log(model.mixture), kp, fill=-np.inf),
+        pad(model.log_mixture, kp, fill=-np.inf),
         jnp.asarray(1 / model.center_variance).reshape(1),
         assignments,
         noise,

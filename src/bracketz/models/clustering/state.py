@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-import jax
+from bracketz.core.pytree import Array
 
 
 class ClusteringState(NamedTuple):
-    assignments: jax.Array  # (N,) int32
+    assignments: Array  # (N,) int32
 
 
 class Centers(NamedTuple):
-    centers: jax.Array  # (K, D)
+    centers: Array  # (K, D)

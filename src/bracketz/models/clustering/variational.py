@@ -53,8 +53,7 @@ class ClusteringMeanField(Relabelled):
 
     def update_assignments(self, q):
         logits = (
-            jnp.log(self.model.mixture)
-            - 0.5 * self._expected_distance(q) / self.model.noise_variance
+            self.model.log_mixture - 0.5 * self._expected_distance(q) / self.model.noise_variance
         )
         return q._replace(responsibilities=jax.nn.softmax(logits, axis=1))
 
@@ -67,7 +66,7 @@ class ClusteringMeanField(Relabelled):
             - d * (1 + jnp.log(q.variances / self.model.center_variance))
         )
         return (
-            jnp.sum(r * jnp.log(self.model.mixture))
+            jnp.sum(r * self.model.log_mixture)
             - jnp.sum(xlogy(r, r))
             - 0.5 * n * d * jnp.log(2 * jnp.pi * self.model.noise_variance)
             - 0.5 * jnp.sum(r * self._expected_distance(q)) / self.model.noise_variance

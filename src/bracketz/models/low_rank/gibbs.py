@@ -85,6 +85,8 @@ class RowGaussians(NamedTuple):
 
     @property
     def log_normalizer(self):
+        half_log_det: jax.Array | float
+        fit: jax.Array | float
         if self._written_out:
             factor = self._factor()
             # The diagonal holds reciprocals: their logs are minus half the log-determinant.

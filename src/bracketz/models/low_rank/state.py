@@ -2,19 +2,19 @@
 
 from typing import NamedTuple
 
-import jax
+from bracketz.core.pytree import Array
 
 
 class LowRankState(NamedTuple):
-    right: jax.Array  # V, (K, D)
+    right: Array  # V, (K, D)
 
 
 class Left(NamedTuple):
-    left: jax.Array  # U, (N, K)
+    left: Array  # U, (N, K)
 
 
 class Factors(NamedTuple):
     """Both factors, where an algorithm cannot do without U."""
 
-    left: jax.Array  # (N, K)
-    right: jax.Array  # (K, D)
+    left: Array  # (N, K)
+    right: Array  # (K, D)

@@ -22,7 +22,7 @@ class LowRankChain(ScoredChain):
     y: jax.Array
 
     @property
-    def kernel(self):  # type: ignore[override]
+    def kernel(self):
         return FactorGibbs(self.model.kernel(self.y, jnp.ones(self.y.shape[0])))
 
     def begin(self, key, state):
