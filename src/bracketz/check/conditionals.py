@@ -212,8 +212,8 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
         flat
     )
     scored = jax.vmap(lambda v: jnp.exp(log_prob(conditional, v)))(support)
-    # Each axis cuts the cube at one place a value: the share is off by at most a cell an axis and
-    # side.
+    # Each axis cuts the cube at one place per value: the share is off by at most a cell per axis
+    # and side.
     excess = jnp.maximum(jnp.max(jnp.abs(hits - scored)) - 2 * dims / side, 0.0)
     return jnp.maximum(excess, jnp.abs(jnp.sum(scored) - 1))
 

@@ -25,7 +25,7 @@ from bracketz.paths import Tempered
 
 BLOCK = 250
 BINS = 6
-#: Chains a data set in each direction, where one particle a chain is enough.
+#: Chains per data set in each direction, where one particle per chain is enough.
 CHAINS = 4
 #: Densities evaluated for exact evidences, at the most.
 MOST_DENSITIES = 60_000_000
@@ -142,7 +142,7 @@ def _chib(model, shape, path, keys, nodes, samples):
         state, _, y = draw(model, shape, key_data)
         edges = path.num_edges
         cms, chib = (
-            ChibProgram(model, y, path, samples, None, None, murray_salakhutdinov=about_the_point)
+            ChibProgram(model, y, path, samples, None, murray_salakhutdinov=about_the_point)
             for about_the_point in (True, False)
         )
         found = _walk(cms, key_find, cms.start(key_find), 0, edges)

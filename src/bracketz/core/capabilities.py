@@ -151,7 +151,7 @@ class Conjugate(Collapsed):
         """What the coefficients multiply, (N, K), or (D, K) where ``by_rows``."""
 
     def coefficients(self, value) -> Parameters:
-        """Parameters from coefficients, one regression a row of ``value``."""
+        """Parameters from coefficients, one regression per row of ``value``."""
         return self.parameters(value if self.by_rows else value.T)
 
     @abstractmethod

@@ -222,7 +222,7 @@ def _advance(program, carry, seed, stream, chain_ids, first, last, blocks_here, 
             block = jax.lax.fori_loop(first, last, step, block)
             return jax.tree.map(lambda a, v: a.at[b].set(v), carry, block)
 
-        # A traced bound: the block body is compiled alike for one block a device and for many.
+        # A traced bound: the block body is compiled alike for one block per device and for many.
         return jax.lax.fori_loop(0, blocks_here, advance_block, carry)
 
     over, all_of = PartitionSpec("blocks"), PartitionSpec()
@@ -236,7 +236,13 @@ def _advance(program, carry, seed, stream, chain_ids, first, last, blocks_here, 
 
 
 def run_chains(
-    program: Program, num_steps: int, *, chains: int, seed: int, stream: str, session: Session
+    program: Program,
+    num_steps: int,
+    *,
+    chains: int,
+    seed: int,
+    stream: str,
+    session: Session | None = None,
 ) -> Outcome:
     """Advance ``chains`` chains through ``num_steps`` steps.
 
@@ -279,7 +285,7 @@ def run_chains(
         raise InputError(f"the number of trials or chains must be at least 1, got {chains}")
     use_all_cores()
     with double_precision():
-        return _run(program, num_steps, chains, seed, stream, session)
+        return _run(program, num_steps, chains, seed, stream, session or Session())
 
 
 def stages(program: Program, *, chains: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ per-edge variance, with (integral sqrt(r) d beta)^2 / E left over. ``adapt`` bui
 from the variances of a pilot. The table is then frozen: the runs that are reported draw other
 random numbers than the pilot, so given the table their weights are unbiased as ever.
 
-Slow mixing makes the gap r (d beta)^2 tau an edge, tau the integrated autocorrelation time of l_t
+Slow mixing makes the gap r (d beta)^2 tau per edge, tau the integrated autocorrelation time of l_t
 in sweeps, to leading order: also proportional to 1 / E. Hence gap * E is nearly constant, and the
 effort for another gap is a proportion (``predict``).
 """

@@ -51,7 +51,6 @@ class ChibProgram(Program):
     path: Path
     samples: Any
     exact: Any
-    parameters: Any
     murray_salakhutdinov: bool = static(default=True)
     from_exact: bool = static(default=False)
 
@@ -169,7 +168,6 @@ class Chib(Estimator):
             path,
             self.samples,
             data.exact if from_exact else None,
-            None,
             murray_salakhutdinov=self.name == "cms",
             from_exact=from_exact,
         )

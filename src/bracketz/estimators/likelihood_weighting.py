@@ -55,7 +55,7 @@ class PriorWeights(Program):
 class LikelihoodWeighting(Estimator):
     """Average likelihood of prior draws; unbiased, so a stochastic lower bound.
 
-    Hopeless in high dimension. Cost: one density a proposal.
+    Hopeless in high dimension. Cost: one density per proposal.
 
     Args:
         proposals: draws from the prior (the knob).

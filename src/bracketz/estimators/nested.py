@@ -106,7 +106,7 @@ class Nested(Estimator):
     of steps is found by the stopping rule and reported. Cost: steps * transitions sweeps.
 
     Args:
-        transitions: sweeps a step on the constrained prior (the knob).
+        transitions: sweeps per step on the constrained prior (the knob).
         particles: P; two by default, the paper's finding for modest time.
         volume: each step shrinks the prior volume by a Beta(P, 1) factor. Its mean is P / (P + 1),
             the paper's printed formula, but its log averages -1/P, and over t steps the two part by

@@ -14,7 +14,7 @@ Given theta and the latents the hyperparameters are independent, each with its c
 (``conjugate``), so step 2 draws them as one block. With the latents fixed it is reversible: p(eta)
 p(theta | eta) p(eta' | theta) = p(theta) p(eta | theta) p(eta' | theta), symmetric in eta and eta'.
 So the exact reversal is step 2, then the model's reversed sweep. Cost: a sweep, one draw of theta,
-and one gamma variable a hyperparameter (two a probability).
+and one gamma variable per hyperparameter (two per probability).
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ from bracketz.kernels.compose import Compose
 
 class InferredState(NamedTuple):
     latent: Any  # the state of the model with fixed hyperparameters
-    hyper: Any  # a NamedTuple, one field a hyperparameter, named as in that model
+    hyper: Any  # a NamedTuple, one field per hyperparameter, named as in that model
 
 
 class Inferred(Collapsed, Model, Predictive, Enumerable):

@@ -5,8 +5,8 @@ regression weights.
     s^2)^(b_i)
 
 Given the latents each column of y (each row, for low rank) is a Gaussian linear regression on K
-coefficients, so the integral is one K x K Cholesky factor a column. A sweep completes the data and
-uses the model's own:
+coefficients, so the integral is one K x K Cholesky factor per column. A sweep completes the data
+and uses the model's own:
 
     theta | x;   y_ij ~ N(mean_ij, s^2 / b_i) for the missing ij;   the model's sweep on the
     completed data;   both forgotten.
@@ -128,7 +128,7 @@ class Incomplete(Collapsed, Model):
         return powers[:, None] * self.observed
 
     def regressions(self, state, y, powers) -> Regressions:
-        """theta | state, one regression a column (a row, where the model says so)."""
+        """theta | state, one regression per column (per row, where the model says so)."""
         own, latent = self.plain(state)
         w = self.weights(powers) / own.noise_variance
         y, w = (y.T, w.T) if own.by_rows else (y, w)

@@ -28,7 +28,7 @@ def chib(subject: Subject) -> Finding:
     samples, y = 4, jnp.zeros((2, 1))
     for cms in (True, False):
         program = ChibProgram(
-            TrailModel(), y, Tempered().through(2), samples, None, None, murray_salakhutdinov=cms
+            TrailModel(), y, Tempered().through(2), samples, None, murray_salakhutdinov=cms
         )
         step = jit_once(program.step)
         for seed in range(6):

@@ -28,6 +28,7 @@ from bracketz.core.capabilities import (
     TransitionDensity,
     Variational,
 )
+from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
 from bracketz.core.pytree import Array, pytree_dataclass, static
 from bracketz.core.validation import require_components, require_positive
@@ -133,7 +134,10 @@ class Clustering(
             + 0.5 * jnp.sum(jnp.sum(stats.weighted_sum**2, axis=1) / stats.precision)
         )
 
-    def kernel(self, y, powers) -> ClusteringGibbs:
+    def kernel(self, y, powers) -> Kernel:
+        return self._gibbs(y, powers)
+
+    def _gibbs(self, y, powers) -> ClusteringGibbs:
         rows = Row(y, jnp.sum(y * y, axis=1), powers / self.noise_variance)
         return ClusteringGibbs(rows, model=self)
 
@@ -183,7 +187,7 @@ class Clustering(
     # Capabilities.
 
     def point_conditional(self, state, y, powers, i):
-        gibbs = self.kernel(y, powers)
+        gibbs = self._gibbs(y, powers)
         row = jax.tree.map(lambda a: a[i], gibbs.rows)
         latents = gibbs.latents(state)
         cache = gibbs.remove(gibbs.cache(latents), row, latents[i])

@@ -27,6 +27,7 @@ from bracketz.core.capabilities import (
     TransitionDensity,
     Variational,
 )
+from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.core.validation import require_components, require_positive
@@ -99,7 +100,7 @@ class LowRank(
         return LowRankState(scale * jax.random.normal(key, (self.components, shape[1])))
 
     def log_annealed(self, state, y, powers):
-        left = self.kernel(y, powers).left_conditional(state.right)
+        left = self._gibbs(y, powers).left_conditional(state.right)
         latents = y.shape[0] * self.components
         return (
             normal_log_density(state.right, 0.0, self.right_variance)
@@ -108,7 +109,11 @@ class LowRank(
             + left.log_normalizer
         )
 
-    def kernel(self, y, powers) -> "LowRankGibbs":
+    def kernel(self, y, powers) -> Kernel:
+        return self._gibbs(y, powers)
+
+    def _gibbs(self, y, powers) -> LowRankGibbs:
+        """The sweep, whose conditionals the density shares; a subclass may have another kernel."""
         return LowRankGibbs(self, y, powers / self.noise_variance)
 
     # The integrated-out left factor.
@@ -146,7 +151,7 @@ class LowRank(
         return parameters.left @ state.right
 
     def parameter_conditional(self, state, y, powers):
-        return self.kernel(y, powers).left_conditional(state.right)
+        return self._gibbs(y, powers).left_conditional(state.right)
 
     def latent_statistics(self, state, parameters):
         return {

@@ -23,7 +23,7 @@ class LowRankChain(ScoredChain):
 
     @property
     def kernel(self):
-        return FactorGibbs(self.model.kernel(self.y, jnp.ones(self.y.shape[0])))
+        return FactorGibbs(self.model._gibbs(self.y, jnp.ones(self.y.shape[0])))
 
     def begin(self, key, state):
         return Factors(self.kernel.draw_left(key, state.right), state.right)

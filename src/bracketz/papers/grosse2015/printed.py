@@ -21,7 +21,8 @@ HEADLINES = {
     ("binary-attributes", "smc"): Headline(4.7, 69.0 * 60),
 }
 
-#: Its table in "How much accuracy is required?": log-ML by AIS with 30,000 distributions, by the
+#: Its table in "How much accuracy is required?": log evidence by AIS with 30,000 distributions, by
+#: the
 #: model that made the data
 #: and the model fitted, under their labels in the specs here.
 CROSS = {

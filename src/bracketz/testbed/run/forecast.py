@@ -6,8 +6,9 @@ from bracketz.testbed.store.store import Store
 
 
 class Forecast:
-    """Seconds left. A task costs its rung times the seconds a unit of its program's last rung took;
-    a program not yet met is taken to cost what the others cost on average, compilation included."""
+    """Seconds left. A task costs its rung times the seconds that a unit of its program's last rung
+    took; a program not yet met is taken to cost what the others cost on average, compilation
+    included."""
 
     def __init__(self, tasks: list[Task]):
         self.waiting = {task.id: task for task in tasks}

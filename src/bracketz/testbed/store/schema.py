@@ -17,7 +17,7 @@ CREATE TABLE entries (
 )"""
 
 SCHEMA = f"""
--- One row a spec; running a changed spec of the same name replaces the row, never a result.
+-- One row per spec; running a changed spec of the same name replaces the row, never a result.
 CREATE TABLE experiments (
     experiment INTEGER PRIMARY KEY,
     name       TEXT NOT NULL UNIQUE,
@@ -27,7 +27,7 @@ CREATE TABLE experiments (
     agree_within REAL NOT NULL,          -- nats: when a ground truth is accepted
     updated    TEXT NOT NULL             -- UTC
 );
--- One row a task: what determines its values (task is the hash of it), and how far it has come.
+-- One row per task: what determines its values (task is the hash of it), and how far it has come.
 CREATE TABLE tasks (
     task       TEXT PRIMARY KEY,
     content    TEXT NOT NULL,            -- canonical JSON of bracketz.testbed.spec.tasks.Task
@@ -49,7 +49,7 @@ CREATE TABLE tasks (
     finished   TEXT                      -- UTC
 );
 {ENTRIES};
--- The values: one row a trial. NULL where an estimator returned no number.
+-- The values: one row per trial. NULL where an estimator returned no number.
 CREATE TABLE trials (
     task       TEXT NOT NULL REFERENCES tasks,
     trial      INTEGER NOT NULL,

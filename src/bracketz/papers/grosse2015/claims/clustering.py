@@ -66,7 +66,7 @@ def clustering_nested_time(e: Experiment) -> Finding:
 
 @claim(
     "Results, clustering",
-    "NS tends to underestimate the log-ML.",
+    "NS tends to underestimate the log evidence.",
     "bias below 0",
     "bias below 0 at most rungs",
 )
@@ -77,7 +77,7 @@ def clustering_nested_low(e: Experiment) -> Finding:
     ).mean() > 0.5
 
 
-@claim("Results, clustering", "NS overestimates the log-ML significantly on many runs: it is no stochastic lower bound.",
+@claim("Results, clustering", "NS overestimates the log evidence significantly on many runs: it is no stochastic lower bound.",
        "many runs", "more than 5 % of trials exceed the truth by over log 20 = 3.0 nats, which no lower bound may do")  # fmt: skip
 def clustering_nested_no_bound(e: Experiment) -> Finding:
     mine = e.trials[(e.trials.problem == CLUSTERING) & (e.trials.curve == "nested")]

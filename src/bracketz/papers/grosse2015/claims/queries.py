@@ -57,7 +57,7 @@ def constant(e: Experiment, model: str, curve: str) -> Finding:
 
 
 def steps(e: Experiment, model: str) -> float:
-    """Mean number of steps of nested sampling with 5 transitions a step."""
+    """Mean number of steps of nested sampling with 5 transitions per step."""
     d = e.details
     mine = d[(d.problem == model) & (d.curve == "nested") & (d.rung == 5) & (d.name == "steps")]
     if mine.empty:
