@@ -88,10 +88,25 @@ def drawn(arrows: dict[str, set[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def picture(arrows: dict[str, set[str]]) -> str:
+    """The same as a Mermaid graph, without the arrows that follow from others."""
+    ground = set(LAYERS[0])
+    below: dict[str, set[str]] = {}
+    for package in sorted(arrows, key=RANK.__getitem__):
+        below[package] = set().union(*({other} | below[other] for other in arrows[package]), set())
+    lines = ["```mermaid", "graph TD"]
+    for package in sorted(arrows, key=lambda name: (-RANK[name], name)):
+        direct = arrows[package] - ground
+        implied = set().union(*(below[other] for other in direct), set())
+        lines += [f"    {package} --> {other}" for other in sorted(direct - implied)]
+    return "\n".join([*lines, "```"]) + "\n"
+
+
 def page(text: str) -> str:
     """A page with the graph between its marks."""
     before, rest = text.split(BEGIN)
-    return before + BEGIN + drawn(graph()) + END + rest.split(END)[1]
+    arrows = graph()
+    return before + BEGIN + picture(arrows) + "\n" + drawn(arrows) + END + rest.split(END)[1]
 
 
 def main() -> None:
