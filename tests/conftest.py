@@ -66,12 +66,12 @@ def double_precision():
         yield
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def forget_compiled_programs():
     """A process may map 65,530 pieces of memory, each compiled program takes many, and beyond it
     JAX crashes."""
     yield
-    if pieces_of_memory() > 20_000:
+    if pieces_of_memory() > 30_000:
         jax.clear_caches()
         gc.collect()
 

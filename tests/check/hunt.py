@@ -102,11 +102,12 @@ def main():
     exact = [f for f in caught if f["kind"] == "exact"]
     print(f"{len(caught)} of {len(chosen)} caught, {len(exact)} of them by exact checks")
     if options.table:
-        rows = [
-            f"| {m.name} | {m.bug} | {found[m.name]['caught'] or '**survives**'} |"
-            f" {found[m.name]['kind'] or ''} |"
-            for m in chosen
-        ]
+
+        def by(mutant):
+            caught = found[mutant.name]["caught"]
+            return f"`{caught}`" if caught else "**survives**"
+
+        rows = [f"| {m.name} | {m.bug} | {by(m)} | {found[m.name]['kind'] or ''} |" for m in chosen]
         options.table.write_text(
             "\n".join(["| mutant | bug | caught by | kind |", "|---|---|---|---|", *rows]) + "\n"
         )
