@@ -12,18 +12,15 @@ is an (N, D) array, one row per data point. ``shape`` is (N, D).
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
-
-import jax
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bracketz.core.kernel import Kernel
 
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
+
 State = Any  # a NamedTuple of arrays
-
-
 Parameters = Any  # a NamedTuple of arrays
-
-
 Shape = tuple[int, ...]  # (N, D), as an array's ``shape`` gives it
 
 
@@ -61,7 +58,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def simulate(self, key, state: State, shape: Shape) -> jax.Array:
+    def simulate(self, key, state: State, shape: Shape) -> "Float[Array, 'rows columns']":
         """An exact draw of y from p(y | x).
 
         Args:
@@ -74,7 +71,9 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def log_annealed(self, state: State, y, powers) -> jax.Array:
+    def log_annealed(
+        self, state: State, y: "Float[Array, 'rows columns']", powers: "Float[Array, ' rows']"
+    ) -> "Float[Array, '']":
         """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1.
 
         Args:
@@ -87,7 +86,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def kernel(self, y, powers) -> Kernel:
+    def kernel(self, y: "Float[Array, 'rows columns']", powers: "Float[Array, ' rows']") -> Kernel:
         """A kernel that leaves f(.; b) invariant, for any row of powers.
 
         Args:

@@ -6,12 +6,15 @@ The number of edges is a traced value, so one compilation serves every length.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
 
 from bracketz.core.model import Model
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
 
 
 class Path(ABC):
@@ -72,8 +75,8 @@ class Path(ABC):
         return None
 
     @abstractmethod
-    def powers(self, t, num_rows: int) -> jax.Array:
-        """Row b_t, (num_rows,); t = 0..num_edges."""
+    def powers(self, t, num_rows: int) -> "Float[Array, ' num_rows']":
+        """Row b_t; t = 0..num_edges."""
 
     def log_edge(self, model: Model, y, state, t):
         """log f(x; b_t) - log f(x; b_{t-1}): the only home of the weight increment."""

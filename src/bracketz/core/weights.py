@@ -1,23 +1,26 @@
 """The only place where weights become numbers: means, effective sample size, resampling, BAR."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, Int
 
-def logmeanexp(log_weights, axis=-1):
+
+def logmeanexp(log_weights: "Float[Array, '*n']", axis=-1):
     """log of the arithmetic mean of exp(log_weights)."""
     return jax.nn.logsumexp(log_weights, axis=axis) - jnp.log(log_weights.shape[axis])
 
 
-def effective_sample_size(log_weights):
+def effective_sample_size(log_weights: "Float[Array, ' particles']") -> "Float[Array, '']":
     """(sum w)^2 / sum w^2, between 1 and the number of particles."""
     return jnp.exp(2 * jax.nn.logsumexp(log_weights) - jax.nn.logsumexp(2 * log_weights))
 
 
-def log_mean_error(log_values: np.ndarray) -> float:
+def log_mean_error(log_values: "Float[np.ndarray, ' trials']") -> float:
     """Delta-method standard error of logmeanexp over independent trials: sd(w) / (mean(w)
     sqrt(n))."""
     n = len(log_values)
@@ -36,18 +39,18 @@ def _from_quantiles(weights, quantiles):
     return jnp.minimum(index, weights.shape[0] - 1)
 
 
-def systematic(key, weights):
+def systematic(key, weights: "Float[Array, ' particles']") -> "Int[Array, ' particles']":
     """One uniform, equally spaced quantiles: the lowest variance of the three as a rule."""
     p = weights.shape[0]
     return _from_quantiles(weights, (jnp.arange(p) + jax.random.uniform(key)) / p)
 
 
-def multinomial(key, weights):
+def multinomial(key, weights: "Float[Array, ' particles']") -> "Int[Array, ' particles']":
     """P independent draws."""
     return _from_quantiles(weights, jax.random.uniform(key, weights.shape))
 
 
-def residual(key, weights):
+def residual(key, weights: "Float[Array, ' particles']") -> "Int[Array, ' particles']":
     """floor(P w) copies of each particle for certain, the remaining places drawn independently."""
     p = weights.shape[0]
     expected = p * weights / jnp.sum(weights)
@@ -84,7 +87,9 @@ def _weighted_moments(values, weights):
     return mean, np.sum(weights * (values - mean) ** 2)
 
 
-def bennett(forward: np.ndarray, reverse: np.ndarray) -> PointEstimate:
+def bennett(
+    forward: "Float[np.ndarray, ' up']", reverse: "Float[np.ndarray, ' down']"
+) -> PointEstimate:
     """Bennett's acceptance ratio from both directions' l = log w (each an estimate of log Z).
 
     The path measures satisfy q_B(l) / q_F(l) = exp(l - log Z), so P(reverse | l) =
