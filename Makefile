@@ -8,11 +8,14 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
+# Two runs: most tests are compiled quickly, those about what users run as users compile it.
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 -m "not as_shipped"
+	BRACKETZ_AS_SHIPPED=1 $(BIN)/python -m pytest -n 2 -m as_shipped
 
+# The first tier, under two minutes.
 fast: lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not as_shipped"
 
 lint: $(READY)
 	$(BIN)/ruff check .

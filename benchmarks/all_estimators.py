@@ -35,8 +35,7 @@ KNOBS = {
     "nested": ["--transitions", "20"],
 }
 #: Further settings: the paper's for nested sampling, the hint experiment, and what brings SMC and
-#: nested sampling
-#: within 10 nats on binary attributes.
+#: nested sampling within 10 nats on binary attributes.
 MORE = [("nested", ["--transitions", "5"]), ("vb", ["--restarts", "1", "--start", "hint"])]
 BINARY = [
     ("smc", ["--transitions", "100", "--particles", "10"]),

@@ -243,8 +243,36 @@ def _members(cls: type) -> list[str]:
             continue
         call = _call(name, function, method=True) if inspect.isfunction(function) else name
         call = " ".join(call.split()).replace("( ", "(").replace(",)", ")")
-        lines.append(f"- `{call}`: {_prose(Docstring(said).summary)}")
+        doc = Docstring(said)
+        text = (
+            " ".join(f"{doc.summary} {doc.text}".split()) if "    " not in doc.text else doc.summary
+        )
+        lines.append(f"- `{call}`: {_prose(text.strip())}")
     return ["\n".join(["**Methods and properties**", "", *lines])] if lines else []
+
+
+def _ancestry(cls: type) -> list[str]:
+    """The classes it is a kind of, as far as they are public."""
+    public = {obj: name for name, obj in public_objects()}
+    bases = [f"`bz.{public[base]}`" for base in cls.__bases__ if base in public]
+    return [f"A kind of {', '.join(bases)}."] if bases else []
+
+
+def _class_attributes(cls: type) -> list[str]:
+    """What a subclass may set: annotated names with a ``#:`` comment above them."""
+    lines, comment = [], []
+    for line in inspect.getsource(cls).split("\n"):
+        text = line.strip()
+        if text.startswith("#: "):
+            comment.append(text[3:])
+            continue
+        found = re.match(r"(\w+): ClassVar\[(.*)\](?: = (.*))?$", text)
+        if found and comment and found[1][0] != "_":
+            default = f" = {found[3]}" if found[3] else ""
+            said = _prose(" ".join(comment))
+            lines.append(f"- `{found[1]}: {_annotation(found[2])}{default}`: {said}")
+        comment = []
+    return ["\n".join(["**Class attributes**", "", *lines])] if lines else []
 
 
 def page() -> str:
@@ -269,7 +297,8 @@ def page() -> str:
         for name, obj in members:
             out += [f"### bz.{name}", f"```text\n{_declaration(name, obj)}\n```"]
             out += _body(Docstring(own_docstring(obj)))
-            out += _members(obj) if isinstance(obj, type) else []
+            if isinstance(obj, type):
+                out += _ancestry(obj) + _class_attributes(obj) + _members(obj)
     return "\n\n".join(out) + "\n"
 
 

@@ -18,7 +18,7 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 known = jaxlib.__version__.startswith("0.10.")  # to know these settings
 if known and not os.environ.get("BRACKETZ_AS_SHIPPED"):
-    QUICKLY = "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false"
+    QUICKLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICKLY}".strip()
 
 import jax

@@ -325,9 +325,8 @@ CHECKS = (
     Check(
         "evidence.crooks-tempered",
         Kind.STATISTICAL,
-        "a kernel that does not keep the annealed"
-        " density, a reversal that is"
-        " none, or a density with a constant missing.",
+        "a kernel that does not keep the annealed density, a reversal that is none, a density with"
+        " a constant missing, or (your own) nodes too coarse for the exact evidence.",
         crooks_tempered,
     ),
     Check(

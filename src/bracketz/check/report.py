@@ -62,7 +62,7 @@ class Discrepancy(NamedTuple):
 
     Args:
         error: how far the two sides are apart.
-        sentence: what was compared, with both values.
+        sentence: what was compared, with both values. It is shown where the check passes, too.
 
     Example:
         >>> import bracketz as bz
@@ -238,7 +238,10 @@ class Report:
 
     def __str__(self) -> str:
         if self.passed:
-            return f"{self.model} passes all checks ({self.level})"
+            applied = sum(r.passed is not None for r in self.results)
+            rest = len(self.results) - applied
+            other = f"; {rest} do not apply to it" if rest else ""
+            return f"{self.model} passes {applied} checks ({self.level}){other}"
         return "\n".join(f"{r.name}: {r.detail} Usual cause: {r.bug}" for r in self.failures)
 
     def plot(self) -> list:

@@ -28,7 +28,7 @@ from bracketz.check.report import (
 from bracketz.check.subject import LEVELS, Subject
 from bracketz.core.model import Model, Shape
 from bracketz.core.precision import double_precision
-from bracketz.core.validation import check_seed
+from bracketz.core.validation import check_seed, require_model
 from bracketz.data.identity import model_label
 from bracketz.engine.devices import use_all_cores
 from bracketz.engine.session import Session
@@ -65,7 +65,7 @@ def planned(
     """The checks of a run, in order.
 
     Args:
-        level: "quick" leaves out the thorough ones.
+        level: "quick" leaves out the thorough ones, unless ``only`` asks for them.
         only: a family (conditionals) or one check (conditionals.ratios).
         checks: to choose from.
 
@@ -142,7 +142,8 @@ def run(
         only: a family or one check. It does not change a check's threshold, so that its verdict is
             the one of the whole run.
         keep_going: go on after a failure.
-        more: checks of your own, run after the others.
+        more: checks of your own, run after the others of their kind; a run that stops at an
+            earlier failure does not reach them (``keep_going`` or ``only`` does).
         session: who watches the progress.
 
     Returns:
@@ -157,6 +158,9 @@ def run(
         >>> bz.check.run(bz.Clustering(), only="densities.powers").passed
         True
     """
+    require_model(model)
+    if isinstance(more, Check):
+        raise InputError("`more` takes several checks: write more=(check,)")
     shape = shape or model.default_shape
     if min(shape) < 1:
         raise InputError(

@@ -210,7 +210,8 @@ class RowLatents(ABC):
 
 
 class ExactEvidence(ABC):
-    """Tiny instances have a known answer: enumeration or quadrature, for tests and the check kit.
+    """The evidence is known: in closed form, by enumeration or by quadrature. For tests of your
+    own; the correctness kit wants ``Enumerable``.
 
     Example:
         >>> import bracketz as bz
@@ -237,6 +238,11 @@ class ExactEvidence(ABC):
 class Enumerable(ExactEvidence):
     """Exact evidence as a sum over nodes: all states of a finite space, or a quadrature grid.
 
+    An ``ExactEvidence`` whose ``exact_evidence`` is written already, from ``nodes``; a closed form
+    may replace it. The correctness kit compares estimators with it on the instance ``tiny`` gives,
+    on thousands of data sets at once, so a grid should be fine enough for all of them and have at
+    most some ten thousand nodes. A grid says ``finite = False``.
+
     Example:
         >>> import bracketz as bz
         >>> model, shape = bz.Clustering(components=2).tiny()
@@ -245,7 +251,7 @@ class Enumerable(ExactEvidence):
         True
     """
 
-    #: The nodes are all the states there are.
+    #: Whether the nodes are all the states there are (False: a grid).
     finite: ClassVar[bool] = True
 
     @abstractmethod

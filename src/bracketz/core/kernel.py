@@ -58,9 +58,9 @@ class Kernel(ABC):
     """A Markov kernel that leaves a density invariant, and knows itself run backwards in time.
 
     Subclass it and write ``step`` and ``reversed`` (or subclass ``Reversible`` and write ``step``
-    alone). A kernel is made inside compiled code for every row of powers, so it holds arrays and
-    makes no choices in Python that depend on them. It must not adapt to the states it moves: that
-    voids unbiasedness.
+    alone). A kernel is a plain class or dataclass, made inside compiled code for every row of
+    powers, so it holds arrays and makes no choices in Python that depend on them. It must not adapt
+    to the states it moves: that voids unbiasedness.
 
     Example:
         >>> import bracketz as bz

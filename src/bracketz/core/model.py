@@ -43,6 +43,7 @@ class Model(ABC):
 
     #: Every subclass is a dataclass; said here so that its fields can be asked for.
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    #: Size of the data where none is asked for.
     default_shape: ClassVar[Shape] = (50, 25)
 
     @abstractmethod

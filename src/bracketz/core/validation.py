@@ -1,8 +1,20 @@
 """What fields and arguments must be, or an ``InputError`` that names the value."""
 
+import jax
 import numpy as np
 
 from bracketz.errors import InputError
+
+
+def require_model(model) -> None:
+    """A model is an instance of a class that JAX can look inside."""
+    leaves = jax.tree.leaves(model)
+    if isinstance(model, type) or (len(leaves) == 1 and leaves[0] is model):
+        name = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise InputError(
+            "model must be an instance of a class decorated with @bracketz.pytree_dataclass,"
+            f" got {name}"
+        )
 
 
 def require_positive(**values) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bracketz.core.model import Model
+from bracketz.core.validation import require_model
 from bracketz.errors import InputError
 
 IGNORE = "; fill it in, or leave it out exactly: bracketz compare takes it with `missing=True`"
@@ -40,6 +41,7 @@ class Data:
 
 def as_data(data, model: Model) -> Data:
     """Accept ``Data`` or a plain array of observations; refuse what cannot be data."""
+    require_model(model)
     if not isinstance(data, Data):
         data = Data(checked_array(np.asarray(data), "the data"))
     model.check_shape(data.y.shape)

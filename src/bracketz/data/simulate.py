@@ -9,10 +9,11 @@ from bracketz._version import __version__
 from bracketz.core.capabilities import Collapsed
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.validation import check_seed, require_at_least
+from bracketz.core.validation import check_seed, require_at_least, require_model
 from bracketz.data.dataset import Data
 from bracketz.data.identity import hyperparameters, model_label
 from bracketz.engine.devices import use_all_cores
+from bracketz.errors import InputError
 
 
 def simulate(
@@ -36,6 +37,7 @@ def simulate(
         >>> bz.simulate(bz.LowRank(components=2), rows=10, columns=4, seed=1).y.shape
         (10, 4)
     """
+    require_model(model)
     shape = (
         model.default_shape[0] if rows is None else rows,
         model.default_shape[1] if columns is None else columns,
@@ -55,6 +57,11 @@ def simulate(
             y = model.sample_data(key_data, exact, parameters)
         else:
             y = model.simulate(key_data, exact, shape)
+        if y.shape != shape:
+            raise InputError(
+                f"simulate of {type(model).__name__} was asked for data of shape {shape} and gave"
+                f" {y.shape}"
+            )
         meta = {
             "model": model_label(model),
             "hyperparameters": hyperparameters(model),

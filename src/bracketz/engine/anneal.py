@@ -85,7 +85,7 @@ class Annealing(Program):
     resampling: Resampling
     particles: int
 
-    def kernel_at(self, t) -> Kernel:
+    def kernel_at(self, t) -> Repeat:
         """The kernel of row t, swept as often as asked for."""
         return Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)
 

@@ -10,6 +10,7 @@ import numpy as np
 from bracketz.core.pytree import pytree_dataclass
 from bracketz.engine.anneal import Annealing, Particles
 from bracketz.engine.run import Outcome, Program
+from bracketz.errors import InputError
 
 #: Cells of a path. An edge of each is kept, so a run of any length takes the same arrays (and
 #: program).
@@ -45,6 +46,12 @@ class Recorded(Program):
 
     def step(self, key, carry, index):
         particles, report = self.program.step_and_report(key, carry.particles, index)
+        if set(report) != set(carry.reports):
+            kernel = type(self.program.kernel_at(1).kernel).__name__
+            raise InputError(
+                f"{kernel}.reports names {sorted(carry.reports)} and its step_and_report tells"
+                f" {sorted(report)}"
+            )
         edges = self.program.path.num_edges
         edge = index if self.sign > 0 else edges - 1 - index
         cell = edge * CELLS // edges

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from bracketz.core.model import Model
+from bracketz.core.precision import double_precision
 from bracketz.core.results import Combine, Estimate, Seconds, Side
 from bracketz.core.validation import check_seed
 from bracketz.data.dataset import Data, as_data
@@ -17,9 +18,11 @@ from bracketz.errors import InputError
 class Estimator(ABC):
     """A frozen dataclass whose fields are its knobs: a side, a way to combine trials, one method.
 
-    A subclass gives ``name``, ``knob`` (the field that trades accuracy for time), ``combine``,
-    ``side`` and ``run``; a line in ``bracketz/estimators/__init__.py`` makes it known everywhere.
-    Everything else here has a default.
+    A subclass is a frozen dataclass (``@dataclass(frozen=True)``) that gives ``name``, ``knob``
+    (the field that trades accuracy for time), ``combine``, ``side`` and ``run``; everything else
+    here has a default. ``bz.estimate(model, data, Mine())`` needs no registration. In bracketz
+    itself, a line in ``bracketz/estimators/__init__.py`` makes it known to the command line and the
+    kit.
 
     Example:
         >>> import bracketz as bz
@@ -29,11 +32,15 @@ class Estimator(ABC):
 
     #: Every subclass is a dataclass; said here so that its fields can be asked for.
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    #: What it is called.
     name: ClassVar[str]
+    #: The field that trades accuracy for time.
     knob: ClassVar[str]
+    #: How trials become one value.
     combine: ClassVar[Combine]
     #: Capabilities (abstract classes) a model must have; checked before anything compiles.
     requires: ClassVar[tuple[type, ...]] = ()
+    #: Whether it runs on simulated data only.
     needs_exact_sample: ClassVar[bool] = False
     #: The name of the sampler whose exact time reversal this is: the mean gap of such a pair is a
     #: Jeffreys bound.
@@ -46,8 +53,7 @@ class Estimator(ABC):
     #: Whether it tends to log p(y) as its knob grows. What does not is judged by its side alone.
     consistent: ClassVar[bool] = True
     #: What it may be off by without being wrong (nats). None: its values have no error bar, so
-    #: Markov's
-    #: inequality on its own side is all that is held against it.
+    #: Markov's inequality on its own side is all that is held against it.
     allowance: ClassVar[float | None] = 0.01
     #: It moves about one mode, so it is judged where relabelings and mirror images are one.
     one_mode: ClassVar[bool] = False
@@ -148,14 +154,22 @@ def estimate(
     """
     data = as_data(data, model)
     check_seed(seed)
+    if not isinstance(estimator, Estimator):
+        raise InputError(f"estimator must be one such as bracketz.AIS(), got {estimator!r}")
+    for attribute in ("name", "knob", "combine"):
+        if not hasattr(estimator, attribute):
+            raise InputError(f"{type(estimator).__name__} needs a class attribute `{attribute}`")
     if refusal := estimator.refusal(model, data.simulated):
         raise InputError(refusal)
-    outcome = estimator.run(model, data, trials, seed, session or Session())
+    with double_precision():
+        outcome = estimator.run(model, data, trials, seed, session or Session())
+    if not isinstance(outcome, Outcome):
+        what = f"{type(estimator).__name__}.run must return what run_chains gives back"
+        raise InputError(f"{what}, an Outcome; got {type(outcome).__name__}")
     if not outcome.finished:
         raise InputError(
             f"{estimator.name} did not finish within `max_seconds`, and an unfinished"
-            f" {estimator.name} run bounds"
-            f" nothing; allow more time or lower `{estimator.knob}`"
+            f" {estimator.name} run bounds nothing; allow more time or lower `{estimator.knob}`"
         )
     log_ml, error = estimator.combine(outcome.log_values)
     return Estimate(

@@ -19,7 +19,7 @@ and one gamma variable per hyperparameter (two per probability).
 
 import dataclasses
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -59,6 +59,11 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         require_components(self.components)
         names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
         require_positive(**{name: getattr(self, name) for name in names})
+
+    def with_values(self, *values) -> Self:
+        """The same model with its first fields replaced, in their order."""
+        names = [field.name for field in dataclasses.fields(self)]
+        return dataclasses.replace(self, **dict(zip(names, values, strict=False)))
 
     # The four methods.
 

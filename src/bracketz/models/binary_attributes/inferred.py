@@ -60,4 +60,4 @@ class InferredBinaryAttributes(Inferred):
         )
 
     def tiny(self):
-        return InferredBinaryAttributes(1, 1.4, 2.2, 3.3, 2.6, 3.9, 1.8), (3, 2)
+        return self.with_values(1, 1.4, 2.2, 3.3, 2.6, 3.9, 1.8), (3, 2)

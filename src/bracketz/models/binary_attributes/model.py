@@ -261,7 +261,14 @@ class BinaryAttributes(
 
     def tiny(self):
         probability = np.array([0.3, 0.6])[: self.components]
-        return BinaryAttributes(len(probability), probability, 1.4, 0.5, self.row_update), (3, 2)
+        small = dataclasses.replace(
+            self,
+            components=len(probability),
+            attribute_probability=probability,
+            feature_variance=1.4,
+            noise_variance=0.5,
+        )
+        return small, (3, 2)
 
     def _log_odds(self) -> tuple[jax.Array, jax.Array]:
         p = self.attribute_probability

@@ -58,4 +58,4 @@ class InferredClustering(Inferred):
         )
 
     def tiny(self):
-        return InferredClustering(2, 3.1, 2.3, 3.7, 1.9, 1.6), (3, 2)
+        return self.with_values(2, 3.1, 2.3, 3.7, 1.9, 1.6), (3, 2)

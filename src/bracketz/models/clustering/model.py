@@ -12,6 +12,7 @@ k} c_i and S_k = sum_{i in k} c_i y_i,
 One Gibbs sweep costs O(N K D).
 """
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
@@ -229,7 +230,13 @@ class Clustering(
 
     def tiny(self):
         mixture = np.array([0.5, 0.3, 0.2])[: self.components]
-        small = Clustering(len(mixture), 1.3, 0.7, mixture / mixture.sum())
+        small = dataclasses.replace(
+            self,
+            components=len(mixture),
+            center_variance=1.3,
+            noise_variance=0.7,
+            mixture=mixture / mixture.sum(),
+        )
         return small, (4, 2)
 
     def _statistics(self, assignments, y, c) -> ClusterStatistics:

@@ -62,7 +62,7 @@ class InferredLowRank(Inferred):
         )
 
     def tiny(self):
-        return InferredLowRank(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
+        return self.with_values(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
 
     def _latent_nodes(self, shape):
         """V in units of its standard deviation, for K = 1 and one column."""

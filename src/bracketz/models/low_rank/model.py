@@ -13,6 +13,8 @@ Lam_i is factored by itself, O(N K D + N K^3), which is the fastest for a few co
 one eigendecomposition of V V^T serves every row, O(N K D + K^3).
 """
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -210,4 +212,7 @@ class LowRank(
         return LowRankState(grid), d * float(np.log(axis[1] - axis[0]))
 
     def tiny(self):
-        return LowRank(1, 1.2, 0.8, 1.7), (4, 1)
+        small = dataclasses.replace(
+            self, components=1, left_variance=1.2, right_variance=0.8, noise_variance=1.7
+        )
+        return small, (4, 1)

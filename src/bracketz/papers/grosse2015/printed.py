@@ -22,9 +22,7 @@ HEADLINES = {
 }
 
 #: Its table in "How much accuracy is required?": log evidence by AIS with 30,000 distributions, by
-#: the
-#: model that made the data
-#: and the model fitted, under their labels in the specs here.
+#: the model that made the data and the model fitted, under their labels in the specs here.
 CROSS = {
     "clustering": {
         "inferred-clustering": -2377.5,

@@ -17,8 +17,7 @@ from bracketz.testbed.spec.tasks import Task, canonical
 from bracketz.testbed.store.store import TaskResult
 
 #: A run shorter than SHORT seconds is timed up to REPEATS times more and the fastest counts: the
-#: first run of a program
-#: pays for warming up, which would bend the short end of every curve.
+#: first run of a program pays for warming up, which would bend the short end of every curve.
 SHORT, REPEATS = 0.1, 2
 
 
