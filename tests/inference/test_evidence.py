@@ -27,6 +27,7 @@ from tiny_instances import TINY
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.as_shipped
 @pytest.mark.parametrize(
     "path, first", [(Tempered(), 256), (Prefix(), 16)], ids=["tempered", "prefix"]
 )
