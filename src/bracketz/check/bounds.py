@@ -39,8 +39,7 @@ def certificate(subject: Subject) -> Finding:
     return Finding(
         bonferroni(p_values),
         f"{misses} of {count} certificates of {CONFIDENCE:.0%} missed; bounds are"
-        f" {lower.mean():+.3f} and"
-        f" {upper.mean():+.3f} nats from the truth on average.",
+        f" {lower.mean():+.3f} and {upper.mean():+.3f} nats from the truth on average.",
         picture=functools.partial(calibration, lower, upper),
     )
 
@@ -70,8 +69,7 @@ def closing(subject: Subject) -> Finding:
     return Finding(
         bonferroni(p_values),
         f"the truth {truth:.3f} against [{answer.lower:.3f}, {answer.upper:.3f}], BAR"
-        f" {answer.log_ml:.3f} ±"
-        f" {answer.standard_error:.3f}.",
+        f" {answer.log_ml:.3f} ± {answer.standard_error:.3f}.",
     )
 
 
@@ -79,8 +77,7 @@ CHECKS = (
     Check(
         "bounds.certificate",
         Kind.STATISTICAL,
-        "the bounds are combined by the wrong mean, the"
-        " margin has the wrong sign, or the"
+        "the bounds are combined by the wrong mean, the margin has the wrong sign, or the"
         " reverse run does not start from an exact sample.",
         certificate,
         thorough=True,

@@ -59,8 +59,7 @@ def walk(subject: Subject) -> Finding:
                 Discrepancy(
                     float(error.max()),
                     f"cache entry {name}{list(map(int, bad[1:]))} is off by {error.max():.2g}"
-                    f" (relative) after"
-                    f" {SWEEPS} sweeps at powers {describe_powers(rows[bad[0]])}"
+                    f" (relative) after {SWEEPS} sweeps at powers {describe_powers(rows[bad[0]])}"
                     f" ({instance.label}).",
                 )
             )
@@ -108,17 +107,15 @@ CHECKS = (
     Check(
         "caches.walk",
         Kind.EXACT,
-        "an entry is not updated when a point leaves or enters, or is"
-        " updated with a"
-        " value that has just changed.",
+        "an entry is not updated when a point leaves or enters, or is updated with a value that"
+        " has just changed.",
         walk,
     ),
     Check(
         "caches.constrained",
         Kind.EXACT,
-        "the running likelihood of a constrained sweep is not"
-        " brought up to date, or"
-        " a value is taken without asking the cutoff.",
+        "the running likelihood of a constrained sweep is not brought up to date, or a value is"
+        " taken without asking the cutoff.",
         constrained,
     ),
 )

@@ -104,10 +104,9 @@ def ratios(subject: Subject) -> Finding:
                 Discrepancy(
                     float(error.max()) if np.isfinite(error).all() else np.inf,
                     f"{name} from {show(present[s, b])} to {show(values[s, b, v])}: the"
-                    f" conditional's odds miss the"
-                    f" density's by {error[s, b, v]:.2g} nats at powers {describe_powers(rows[b])},"
-                    f" state {show(state)} ({instance.label}, {instance.shape[0]} x"
-                    f" {instance.shape[1]} data).",
+                    f" conditional's odds miss the density's by {error[s, b, v]:.2g} nats at"
+                    f" powers {describe_powers(rows[b])}, state {show(state)} ({instance.label},"
+                    f" {instance.shape[0]} x {instance.shape[1]} data).",
                 )
             )
     return worst(cases, "the kernel does not open up its conditionals (Kernel.visits)")
@@ -185,8 +184,7 @@ def draws(subject: Subject) -> Finding:
             Discrepancy(
                 float(error.max()),
                 f"{name}: draws do not follow the scored distribution, by {error.max():.2g}, at"
-                f" powers"
-                f" {describe_powers(rows[b])}.",
+                f" powers {describe_powers(rows[b])}.",
             )
         )
     return worst(cases, "the kernel does not open up its conditionals (Kernel.visits)")
@@ -287,8 +285,8 @@ def points(subject: Subject) -> Finding:
                 Discrepancy(
                     float(error.max()),
                     f"row {i + 1}: the {what} of point_conditional miss the density's by"
-                    f" {error[s, b, i]:.2g} nats at"
-                    f" powers {describe_powers(rows[b])}, state {state} ({instance.label}).",
+                    f" {error[s, b, i]:.2g} nats at powers {describe_powers(rows[b])}, state"
+                    f" {state} ({instance.label}).",
                 )
             )
     return worst(cases, "")
@@ -298,25 +296,22 @@ CHECKS = (
     Check(
         "conditionals.ratios",
         Kind.EXACT,
-        "a term of the conditional is missing, has the wrong"
-        " power, or belongs"
-        " to a state the point was not removed from.",
+        "a term of the conditional is missing, has the wrong power, or belongs to a state the"
+        " point was not removed from.",
         ratios,
     ),
     Check(
         "conditionals.draws",
         Kind.EXACT,
-        "the sampler and the scorer of a conditional use"
-        " different numbers, such"
-        " as a variance for a standard deviation.",
+        "the sampler and the scorer of a conditional use different numbers, such as a variance"
+        " for a standard deviation.",
         draws,
     ),
     Check(
         "conditionals.points",
         Kind.EXACT,
-        "a constant of the predictive weight is dropped, or"
-        " the conditional looks"
-        " at the wrong row.",
+        "a constant of the predictive weight is dropped, or the conditional looks at the wrong"
+        " row.",
         points,
     ),
 )

@@ -46,8 +46,8 @@ def powers(subject: Subject) -> Finding:
             cases.append(
                 Discrepancy(
                     error,
-                    f"the density at powers {describe_powers(row)} is {error:.2g} nats off the sum"
-                    f" of its terms.",
+                    f"the density at powers {describe_powers(row)} is {error:.2g} nats off the"
+                    " sum of its terms.",
                 )
             )
     return worst(cases, "", TOLERANCE)
@@ -79,9 +79,8 @@ def collapsed(subject: Subject) -> Finding:
             cases.append(
                 Discrepancy(
                     abs(value - claimed),
-                    f"log_annealed is {claimed - value:+.4g} nats off the integral of log_joint at"
-                    f" powers"
-                    f" {describe_powers(row)} ({instance.label}).",
+                    f"log_annealed is {claimed - value:+.4g} nats off the integral of log_joint"
+                    f" at powers {describe_powers(row)} ({instance.label}).",
                 )
             )
     return worst(cases, "log_joint is not quadratic in what is integrated out", TOLERANCE)
@@ -241,8 +240,8 @@ def rows(subject: Subject) -> Finding:
     cases = [
         Discrepancy(
             abs(total),
-            f"the density of a row given the parameters integrates to exp({total:+.4g}) instead of"
-            f" 1.",
+            f"the density of a row given the parameters integrates to exp({total:+.4g}) instead"
+            " of 1.",
         ),
         Discrepancy(
             abs(empty), f"at power 0 the mass of a row's latent is exp({empty:+.4g}) instead of 1."
@@ -322,9 +321,8 @@ CHECKS = (
     Check(
         "densities.collapsed",
         Kind.EXACT,
-        "a constant (2 pi, a determinant, a prior variance)"
-        " is dropped when variables"
-        " are integrated out, or a power is missing there.",
+        "a constant (2 pi, a determinant, a prior variance) is dropped when variables are"
+        " integrated out, or a power is missing there.",
         collapsed,
     ),
     Check(
@@ -349,9 +347,8 @@ CHECKS = (
     Check(
         "densities.simulators",
         Kind.STATISTICAL,
-        "the simulator and the density use different"
-        " hyperparameters, such as a"
-        " variance for a standard deviation.",
+        "the simulator and the density use different hyperparameters, such as a variance for a"
+        " standard deviation.",
         simulators,
     ),
 )

@@ -235,7 +235,7 @@ def fit(subject: Subject) -> Finding:
             Discrepancy(
                 gap,
                 f"the fit's likelihood misses the sum of row_conditional's masses by {gap:.2g}"
-                f" nats.",
+                " nats.",
             )
         )
     _, _, many = draw(model, (40, shape[1]), subject.key("fit rows"))
@@ -325,8 +325,8 @@ CHECKS = (
     Check(
         "evidence.crooks-tempered",
         Kind.STATISTICAL,
-        "a kernel that does not keep the annealed density, a reversal that is none, a density with"
-        " a constant missing, or (your own) nodes too coarse for the exact evidence.",
+        "a kernel that does not keep the annealed density, a reversal that is none, a density"
+        " with a constant missing, or (your own) nodes too coarse for the exact evidence.",
         crooks_tempered,
     ),
     Check(
@@ -346,8 +346,7 @@ CHECKS = (
     Check(
         "evidence.cms",
         Kind.STATISTICAL,
-        "the chain does not start from the reversed kernel at"
-        " x*, or the averaged transition"
+        "the chain does not start from the reversed kernel at x*, or the averaged transition"
         " density is another kernel's.",
         chib,
         thorough=True,

@@ -205,8 +205,7 @@ class TwoWays:
         finding = Finding(
             bonferroni(np.concatenate([p_mean, p_law])),
             f"{len(names)} statistics of {n} chains of {sizes.steps} sweeps ({name}; effective"
-            f" sample size"
-            f" {effective:.0f}); the furthest is {names[j]}, z = {z[j]:+.1f}.",
+            f" sample size {effective:.0f}); the furthest is {names[j]}, z = {z[j]:+.1f}.",
         )
         return finding, PP.of(names, reference, ends, name)
 
@@ -295,8 +294,7 @@ CHECKS = (
     Check(
         "geweke.joint",
         Kind.STATISTICAL,
-        "the kernel does not leave the posterior invariant, or"
-        " the simulator and the kernel"
+        "the kernel does not leave the posterior invariant, or the simulator and the kernel"
         " describe different models.",
         joint,
     ),

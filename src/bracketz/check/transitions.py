@@ -134,8 +134,8 @@ def _pair_case(error, states, others, rows, instance: Instance, who: str) -> Dis
     x, new = (show(jax.tree.map(lambda a: a[s], t)) for t in (states, others))
     return Discrepancy(
         float(error.max()),
-        f"{who} and its reversal disagree by {error[s, b]:.2g} nats between {x} and {new} at powers"
-        f" {describe_powers(rows[b])} ({instance.label}).",
+        f"{who} and its reversal disagree by {error[s, b]:.2g} nats between {x} and {new} at"
+        f" powers {describe_powers(rows[b])} ({instance.label}).",
     )
 
 
@@ -223,9 +223,8 @@ CHECKS = (
     Check(
         "transitions.reversal",
         Kind.EXACT,
-        "the reversed sweep does not visit in the opposite"
-        " order, or the"
-        " transition density leaves a sub-step out.",
+        "the reversed sweep does not visit in the opposite order, or the transition density"
+        " leaves a sub-step out.",
         reversal,
     ),
     Check(
@@ -237,9 +236,8 @@ CHECKS = (
     Check(
         "transitions.steps",
         Kind.STATISTICAL,
-        "step does not draw what log_prob scores: noise"
-        " of the wrong law, a"
-        " variable that is never updated, randomness used twice.",
+        "step does not draw what log_prob scores: noise of the wrong law, a variable that is"
+        " never updated, randomness used twice.",
         steps,
     ),
 )

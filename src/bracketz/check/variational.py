@@ -126,7 +126,7 @@ def relabelings(subject: Subject) -> Finding:
             Discrepancy(
                 error,
                 f"{instance.model.components} components are said to have exp({claimed:.4g})"
-                f" relabelings.",
+                " relabelings.",
             )
         )
     return worst(cases, "")
@@ -136,9 +136,8 @@ CHECKS = (
     Check(
         "variational.updates",
         Kind.EXACT,
-        "an update misses a term of the objective (a"
-        " variance, a cross term), or the"
-        " objective misses one of the update's.",
+        "an update misses a term of the objective (a variance, a cross term), or the objective"
+        " misses one of the update's.",
         updates,
     ),
     Check("variational.relabelings", Kind.EXACT, "the factorial is off by one.", relabelings),

@@ -59,8 +59,8 @@ def _fail(sentence: str) -> None:
 
 def _stopped() -> None:
     print(
-        "stopped; an experiment goes on with the same command, and a checkpoint file, if you named"
-        " one, with --resume",
+        "stopped; an experiment goes on with the same command, and a checkpoint file, if you"
+        " named one, with --resume",
         file=sys.stderr,
     )
     sys.exit(130)

@@ -34,8 +34,7 @@ def print_answer(answer: dict[str, Any]) -> None:
     if "tasks" in answer:
         console.print(
             f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done,"
-            f" {answer['ran']} of them now,"
-            f" in {duration(answer['seconds'])}",
+            f" {answer['ran']} of them now, in {duration(answer['seconds'])}",
             highlight=False,
         )
         _truth_and_failures(console, answer)

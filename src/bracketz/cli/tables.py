@@ -33,8 +33,8 @@ def print_sandwich(answer: "Sandwich") -> None:
     if answer.split:
         console.print(
             f"Of one chain's {answer.jeffreys_bound:.2f} nats the schedule costs"
-            f" {answer.split.schedule:.2f} (perfect"
-            f" mixing would leave them) and the mixing {answer.split.mixing:.2f}.",
+            f" {answer.split.schedule:.2f} (perfect mixing would leave them) and the mixing"
+            f" {answer.split.mixing:.2f}.",
             highlight=False,
         )
     if not answer.converged:
@@ -155,8 +155,7 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     if standardized:
         say(
             f"The columns were standardised; {answer.log_jacobian:+.1f} nats (the Jacobian) are"
-            f" put back, so these are bounds"
-            " for the data as given."
+            " put back, so these are bounds for the data as given."
         )
     if answer.missing:
         say(f"{answer.missing} missing entries were treated as unobserved.")
@@ -167,8 +166,7 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     if validated:
         say(
             "off by: how far apart both bounds were, with the same settings, on data simulated"
-            " from the fitted model; a"
-            " heuristic margin for the real data."
+            " from the fitted model; a heuristic margin for the real data."
         )
     verdict = translated(answer.verdict)
     say(verdict[0].upper() + verdict[1:])
@@ -206,8 +204,8 @@ def print_check(answer: "Report", folder) -> None:
     rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
     console.print(
         f"{run} checks, {len(answer.failures)} failed{rest}. Exact checks compare numbers up to"
-        f" rounding; p-values share a"
-        f" false-alarm rate of {answer.false_alarm_rate:.0%} for the whole run.",
+        f" rounding; p-values share a false-alarm rate of {answer.false_alarm_rate:.0%} for the"
+        " whole run.",
         highlight=False,
     )
     if folder is not None:

@@ -12,8 +12,8 @@ def require_model(model) -> None:
     if isinstance(model, type) or (len(leaves) == 1 and leaves[0] is model):
         name = model.__name__ if isinstance(model, type) else type(model).__name__
         raise InputError(
-            "model must be an instance of a class decorated with @bracketz.pytree_dataclass,"
-            f" got {name}"
+            "model must be an instance of a class decorated with @bracketz.pytree_dataclass, got"
+            f" {name}"
         )
 
 

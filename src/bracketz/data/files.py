@@ -176,8 +176,7 @@ def _same_model(path: Path, meta: dict, model: Model) -> None:
         if ours[name] != theirs.get(name):
             raise InputError(
                 f"{path} was simulated with {name} = {_short(theirs.get(name))}, not"
-                f" {_short(ours[name])}:"
-                " its sample is exact only for the model that made it"
+                f" {_short(ours[name])}: its sample is exact only for the model that made it"
             )
 
 

@@ -46,7 +46,7 @@ class Resampling:
             raise unknown("resampling scheme", self.scheme, RESAMPLERS)
         if not 0 <= self.threshold <= 1:
             raise InputError(
-                f"`resample_threshold` must lie between 0 (never) and 1 (always), got"
+                "`resample_threshold` must lie between 0 (never) and 1 (always), got"
                 f" {self.threshold}"
             )
 

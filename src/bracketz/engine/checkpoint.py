@@ -67,8 +67,7 @@ class Checkpoint:
             differing = [k for k in keys if self.identity.get(k) != written_by.get(k)]
             raise InputError(
                 f"checkpoint {self.path} belongs to another run (it differs in"
-                f" {', '.join(differing)});"
-                " name another file"
+                f" {', '.join(differing)}); name another file"
             )
 
     def restore(self, stream: str):

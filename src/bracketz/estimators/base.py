@@ -112,8 +112,8 @@ class Estimator(ABC):
         if self.needs_exact_sample and not simulated:
             return (
                 f"{self.name} is an upper bound only from an exact posterior sample, which"
-                f" observed data"
-                " do not have; use data from bracketz simulate, or a lower bound such as ais"
+                " observed data do not have; use data from bracketz simulate, or a lower bound"
+                " such as ais"
             )
         return None
 

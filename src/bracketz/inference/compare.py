@@ -176,9 +176,8 @@ class Comparison:
             return "one model: nothing to compare it with."
         if self.decided is None:
             return (
-                f"{best.label} has the highest lower bound; how far the bounds are below the truth"
-                f" is not"
-                " known (`validate` estimates it)."
+                f"{best.label} has the highest lower bound; how far the bounds are below the"
+                " truth is not known (`validate` estimates it)."
             )
         if self.decided:
             return f"decided: {best.label}, by more than the bounds were off on simulated data."
@@ -186,9 +185,9 @@ class Comparison:
         names += f" and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
         more = 4 * max(c.distributions for c in self.candidates)
         return (
-            f"not decided at this effort: {best.label} does not clear {names}, whose bounds may be"
-            f" further below the truth than its lead; try `first={more}` `max_effort={4 * more}`,"
-            f" or more `chains`."
+            f"not decided at this effort: {best.label} does not clear {names}, whose bounds may"
+            f" be further below the truth than its lead; try `first={more}`"
+            f" `max_effort={4 * more}`, or more `chains`."
         )
 
     def to_json(self) -> dict:

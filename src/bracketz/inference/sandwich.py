@@ -80,8 +80,8 @@ class Prediction:
 
     def __str__(self) -> str:
         return (
-            f"about {self.distributions:,} distributions, {self.seconds:.1f} s,"
-            f" for a single-chain gap of {self.gap:g}"
+            f"about {self.distributions:,} distributions, {self.seconds:.1f} s, for a"
+            f" single-chain gap of {self.gap:g}"
         )
 
 
@@ -335,9 +335,8 @@ def sandwich(
     check_seed(seed)
     if not data.simulated:
         raise InputError(
-            "a sandwich needs an exact posterior sample, which observed data do not have; use data"
-            " from"
-            " bracketz simulate, or bracketz estimate for a lower bound"
+            "a sandwich needs an exact posterior sample, which observed data do not have; use"
+            " data from bracketz simulate, or bracketz estimate for a lower bound"
         )
     if not gap > 0:
         raise InputError(f"gap must be positive, got {gap}")

@@ -54,8 +54,7 @@ class HeldOut(Model, Predictive, ExactEvidence):
         if not isinstance(self.model, RowLatents):
             raise InputError(
                 f"held-out likelihood cannot run on {type(self.model).__name__}: it lacks"
-                f" RowLatents"
-                " (row_conditional, sample_row); see docs/extending.md"
+                " RowLatents (row_conditional, sample_row); see docs/extending.md"
             )
 
     def check_shape(self, shape):

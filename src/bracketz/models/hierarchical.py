@@ -110,8 +110,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         if max(np.size(prior.gammas) for prior in priors) > 2:
             raise InputError(
                 "quadrature over the hyperparameters takes at most 2 mixture components or 1"
-                " attribute,"
-                f" got {self.components} components"
+                f" attribute, got {self.components} components"
             )
         grids = [prior.grid() for prior in priors]
         index = np.indices([len(values) for values, _ in grids]).reshape(len(grids), -1)

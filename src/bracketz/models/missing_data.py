@@ -99,8 +99,7 @@ class Incomplete(Collapsed, Model):
         if not isinstance(self.model, (Conjugate, Inferred)):
             raise InputError(
                 f"{type(self.model).__name__} cannot leave out missing entries exactly: it lacks"
-                f" Conjugate;"
-                " fill them in or remove the rows"
+                " Conjugate; fill them in or remove the rows"
             )
         object.__setattr__(self, "observed", np.asarray(self.observed, dtype=float))
 

@@ -79,8 +79,9 @@ class Prefix(Path):
         proposal = best if self.proposal is None else self.proposal
         if proposal == "posterior" and best == "prior":
             raise InputError(
-                f"the posterior proposal cannot run on {type(model).__name__}: it lacks Predictive"
-                " (point_conditional, replace_latent); see docs/extending.md, or use proposal prior"
+                f"the posterior proposal cannot run on {type(model).__name__}: it lacks"
+                " Predictive (point_conditional, replace_latent); see docs/extending.md, or use"
+                " proposal prior"
             )
         order = np.arange(num_rows)
         if self.shuffle is not None:

@@ -59,7 +59,7 @@ class Tempered(Path):
         """
         if distributions < 2:
             raise InputError(
-                f"distributions must be at least 2 (the prior and the posterior), got"
+                "distributions must be at least 2 (the prior and the posterior), got"
                 f" {distributions}"
             )
         return dataclasses.replace(self, num_edges=distributions - 1)

@@ -51,8 +51,8 @@ def chib(subject: Subject) -> Finding:
             cases.append(
                 Discrepancy(
                     error,
-                    f"{what} with s = {split + 1} of {samples} is {error:.3g} nats off the average"
-                    f" it is defined by.",
+                    f"{what} with s = {split + 1} of {samples} is {error:.3g} nats off the"
+                    " average it is defined by.",
                 )
             )
     return worst(cases, "")
@@ -208,9 +208,8 @@ CHECKS = (
     Check(
         "estimators.chib",
         Kind.EXACT,
-        "the chain does not start from the reversed kernel at x*,"
-        " turns at the wrong step, or averages"
-        " the wrong density.",
+        "the chain does not start from the reversed kernel at x*, turns at the wrong step, or"
+        " averages the wrong density.",
         chib,
     ),
     Check(

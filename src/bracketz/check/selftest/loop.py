@@ -298,9 +298,8 @@ CHECKS = (
     Check(
         "loop.order",
         Kind.EXACT,
-        "the weight is taken after the move, or the reverse run uses"
-        " the kernel itself instead of"
-        " its reversal.",
+        "the weight is taken after the move, or the reverse run uses the kernel itself instead"
+        " of its reversal.",
         order,
     ),
     Check("loop.keys", Kind.EXACT, "a random key is used twice.", keys),

@@ -165,8 +165,8 @@ def averages(subject: Subject) -> Finding:
     cases.append(
         Discrepancy(
             error,
-            "the 90 % certificate of [-10, -9] is"
-            f" [{certificate.low:.3f}, {certificate.high:.3f}].",
+            f"the 90 % certificate of [-10, -9] is [{certificate.low:.3f},"
+            f" {certificate.high:.3f}].",
         )
     )
     # Work values with q_B(l) / q_F(l) = exp(l - log Z) exactly: -l exponential of rates 1 and 2,

@@ -26,8 +26,7 @@ class BinaryFit(LikelihoodFit):
         if self.model.components > MAX_PATTERN_BITS:
             raise InputError(
                 f"bic sums over 2^K attribute rows and takes at most {MAX_PATTERN_BITS}"
-                f" components, got"
-                f" {self.model.components}"
+                f" components, got {self.model.components}"
             )
 
     @property

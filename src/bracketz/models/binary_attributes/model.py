@@ -110,8 +110,7 @@ class BinaryAttributes(
         if p.ndim > 1 or p.size not in (1, self.components):
             raise InputError(
                 f"attribute_probability needs one value or one for each of the {self.components}"
-                f" components,"
-                f" got {p.size}"
+                f" components, got {p.size}"
             )
         if not np.all((p > 0) & (p < 1)):
             raise InputError(f"attribute_probability must lie inside (0, 1), got {p.tolist()}")
@@ -126,8 +125,8 @@ class BinaryAttributes(
     def _require_enumerable_row(self, what: str, way_out: str):
         if self.components > MAX_WHOLE_ROW:
             raise InputError(
-                f"{what} enumerates 2^K rows and takes at most {MAX_WHOLE_ROW} components,"
-                f" got {self.components}; use {way_out}"
+                f"{what} enumerates 2^K rows and takes at most {MAX_WHOLE_ROW} components, got"
+                f" {self.components}; use {way_out}"
             )
 
     # The four methods.

@@ -223,7 +223,7 @@ class Clustering(
         if self.components**n > MAX_ENUMERATION:
             raise InputError(
                 f"{self.components}^{n} assignments are too many to enumerate; use fewer rows or"
-                f" components"
+                " components"
             )
         every = np.indices((self.components,) * n, dtype=np.int32).reshape(n, -1).T
         return ClusteringState(every), 0.0

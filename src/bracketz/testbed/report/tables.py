@@ -143,8 +143,8 @@ def cross(table: pd.DataFrame) -> str:
     how = f"{name} with {first.rung:,} {first.knob}, {first.trials} trials combined"
     bound = {"lower": "lower bounds on", "upper": "upper bounds on"}.get(first.side, "estimates of")
     paper = (
-        " Beneath stands what the paper prints; its data are not ours, so compare differences, not"
-        " values."
+        " Beneath stands what the paper prints; its data are not ours, so compare differences,"
+        " not values."
         if table.paper.notna().any()
         else ""
     )

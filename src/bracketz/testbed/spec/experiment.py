@@ -139,8 +139,7 @@ def _problem(table: Table, truth_distributions: int) -> Problem:
     if rows * columns > MAX_CELLS:
         raise InputError(
             f"{table.where} asks for {rows:,} x {columns:,} data and the limit is {MAX_CELLS:,}"
-            f" values;"
-            " use fewer rows or columns"
+            " values; use fewer rows or columns"
         )
     seeds = table.wholes("data_seeds", (0,), minimum=0, maximum=2**32 - 1)
     distributions = table.whole("truth_distributions", truth_distributions, minimum=2)

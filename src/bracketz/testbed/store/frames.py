@@ -97,8 +97,8 @@ def _frames(db: sqlite3.Connection, experiment: dict[str, Any], paper: "Paper | 
         params=(number,),
     )
     details = pd.read_sql_query(
-        f"SELECT task, trial, name, value FROM details WHERE task IN ({mine}) ORDER BY task, name,"
-        f" trial",
+        f"SELECT task, trial, name, value FROM details WHERE task IN ({mine}) ORDER BY task,"
+        " name, trial",
         db,
         params=(number,),
     )
