@@ -55,13 +55,10 @@ CROSSED = (
 [cross]
 distributions = 20
 trials = 3
-[[cross.fits]]
-model = "inferred-clustering"
-hyperparameters = { components = 2 }
-[[cross.fits]]
-model = "inferred-low-rank"
-label = "inferred rank"
-hyperparameters = { components = 1, noise_shape = 2.0 }
+fits = [
+    { model = "inferred-clustering", hyperparameters = { components = 2 } },
+    { model = "inferred-low-rank", label = "inferred rank", hyperparameters = { components = 1, noise_shape = 2.0 } },
+]
 """
 )
 
