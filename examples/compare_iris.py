@@ -11,18 +11,16 @@ The same on the command line, with all three models and a validation:
 from datasets import table
 
 import bracketz as bz
-from bracketz.inference.compare import standardized
 
 
 def main(distributions: int = 4096) -> bz.Comparison:
     _, values = table("iris")
-    y, log_jacobian = standardized(values)
+    y, log_jacobian = bz.standardized(values)
     models = [bz.InferredClustering(components=k) for k in (1, 2, 3, 4)]
     answer = bz.compare(y, models, max_effort=distributions, log_jacobian=log_jacobian)
     for candidate in answer.candidates:
-        print(
-            f"{candidate.label}: log p(y) >= {candidate.lower:.1f} ± {candidate.standard_error:.1f}"
-        )
+        bound = f"{candidate.lower:.1f} ± {candidate.standard_error:.1f}"
+        print(f"{candidate.label}: log evidence >= {bound}")
     print(answer.verdict)
     return answer
 

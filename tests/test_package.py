@@ -4,6 +4,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 
 def run(code: str) -> str:
     done = subprocess.run(
@@ -13,6 +15,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_core_needs_jax_and_numpy_alone():
     out = run(
         """
@@ -36,6 +39,7 @@ def test_the_core_needs_jax_and_numpy_alone():
     assert out.strip() == "True"
 
 
+@pytest.mark.slow
 def test_importing_and_running_change_no_global_precision():
     out = run(
         """
@@ -56,6 +60,7 @@ def test_importing_and_running_change_no_global_precision():
     assert out.strip() == "True"
 
 
+@pytest.mark.slow
 def test_a_users_choice_of_devices_stands():
     out = run(
         """
@@ -69,6 +74,7 @@ def test_a_users_choice_of_devices_stands():
     assert out.strip() == "1"
 
 
+@pytest.mark.slow
 def test_batched_linear_algebra_does_not_deadlock():
     """Hundreds of small eigendecompositions on every device at once: hung before the pool outgrew
     them."""

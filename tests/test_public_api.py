@@ -96,6 +96,7 @@ def test_methods_say_what_they_do(name):
         assert inspect.getdoc(getattr(cls, member)) or inspect.getdoc(contract), member
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBJECTS)
 def test_examples_run(name, tmp_path, monkeypatch):
     from matplotlib import pyplot as plt

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bracketz.errors import InputError
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
-    from bracketz.inference import Comparison, Sandwich, compare, sandwich
+    from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.kernels import Compose, GibbsScan, Metropolis, Repeat
     from bracketz.models import *
     from bracketz.models.held_out import HeldOut

@@ -50,6 +50,7 @@ def all_latents(name, model, rows):
     return patterns(rows * model.components).reshape(-1, rows, model.components)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("powers_index", range(1, 4))  # ones, 0.37, and mixed with an exact 0 and 1
 @pytest.mark.parametrize("name", ["clustering", "binary-bits"])
 def test_transition_frequencies_are_those_of_the_scored_kernel(name, powers_index):
@@ -120,6 +121,7 @@ LARGER = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @LARGER
 def test_moments_after_one_sweep_agree_with_jax(model):
     data, powers, expected = reference(model)

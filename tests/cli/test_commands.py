@@ -44,6 +44,7 @@ NAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", NAMES)
 def test_simulate_keeps_the_exact_sample(bracketz, model, tmp_path):
     code, _, _ = bracketz(
@@ -81,6 +82,7 @@ ESTIMATE_KEYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, knob, side",
     [
@@ -132,6 +134,7 @@ SANDWICH_KEYS = {
 }
 
 
+@pytest.mark.slow
 def test_sandwich_json_and_exit_codes(bracketz):
     code, out, _ = bracketz("sandwich", "low-rank", *SMALL, "--chains", 5, "--gap", 2, "--json")
     answer = json.loads(out)
@@ -148,6 +151,7 @@ def test_sandwich_json_and_exit_codes(bracketz):
     assert code == 1 and json.loads(out)["converged"] is False
 
 
+@pytest.mark.slow
 def test_sandwich_on_an_adapted_schedule(bracketz):
     words = (
         "sandwich",
@@ -181,6 +185,7 @@ def test_the_same_seed_gives_the_same_numbers(bracketz, sim):
     assert values[0] == values[1]
 
 
+@pytest.mark.slow
 def test_observed_data_as_csv_and_npy(bracketz, tmp_path):
     y = np.random.default_rng(0).normal(size=(9, 2))
     np.save(tmp_path / "y.npy", y)
@@ -227,6 +232,7 @@ def test_lists(bracketz):
         assert code == 0 and out
 
 
+@pytest.mark.slow
 def test_readable_output(bracketz, sim):
     code, out, _ = bracketz(
         "estimate", "clustering", "ais", "--data", "sim.npz", "--distributions", 9
@@ -473,6 +479,7 @@ QUICKLY = (
 )
 
 
+@pytest.mark.slow
 def test_compare_prints_bounds_and_a_verdict(bracketz, table):
     code, out, _ = bracketz(
         "compare", *QUICKLY, "--components", "1,2", "--standardize", "--plot", "c.png", "--json"
@@ -495,6 +502,7 @@ def test_compare_prints_bounds_and_a_verdict(bracketz, table):
     assert code == 0 and "lower bounds" in out and "Kass and Raftery" in out
 
 
+@pytest.mark.slow
 def test_compare_validates_and_resumes_to_the_same_numbers(bracketz, table):
     words = ("compare", *QUICKLY, "--components", "2", "--validate", "--json")
     _, first, _ = bracketz(*words, "--checkpoint", "c.npz")
@@ -504,6 +512,7 @@ def test_compare_validates_and_resumes_to_the_same_numbers(bracketz, table):
     assert len(first["candidates"][0]["simulated"]) == 2 and first["candidates"][0]["margin"] >= 0
 
 
+@pytest.mark.slow
 def test_compare_with_missing_entries(bracketz, table, tmp_path):
     lines = (tmp_path / "y.csv").read_text().splitlines()
     lines[2] = lines[2].split(",")[0] + ","

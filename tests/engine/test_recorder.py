@@ -94,6 +94,7 @@ def test_metropolis_reports_how_often_it_accepts_and_how_far_it_moves():
     np.testing.assert_allclose(report["move"], np.abs(new - starts)[:, 0])
 
 
+@pytest.mark.slow
 def test_the_sandwich_says_what_its_kernels_reported():
     from regression import PolynomialRegression
 

@@ -33,6 +33,7 @@ MODEL = Clustering(components=4)
 DATA = simulate(MODEL, 12, 3, seed=0)
 
 
+@pytest.mark.slow
 def test_one_compilation_serves_every_number_of_distributions():
     estimate(MODEL, DATA, AIS(distributions=3), trials=6)
     before = loop.trace_count
@@ -45,6 +46,7 @@ def test_one_compilation_serves_every_number_of_distributions():
     assert loop.trace_count == before
 
 
+@pytest.mark.slow
 def test_number_of_transitions_and_proposals_do_not_compile_again():
     for make in (lambda n: SMC(transitions=n), lambda n: LikelihoodWeighting(proposals=n)):
         estimate(MODEL, DATA, make(1), trials=6)
@@ -54,6 +56,7 @@ def test_number_of_transitions_and_proposals_do_not_compile_again():
         assert loop.trace_count == before
 
 
+@pytest.mark.slow
 def test_what_is_compiled_together_is_not_compiled_again():
     """Neither the loop nor its small functions, and nothing at all for programs that are compiled
     already."""
@@ -86,6 +89,7 @@ def test_bits_do_not_depend_on_the_chunks(monkeypatch):
     assert estimate(MODEL, DATA, AIS(distributions=200), trials=5).log_ml_trials == whole
 
 
+@pytest.mark.slow
 def test_chains_and_seeds_and_streams_are_independent():
     first = np.array(estimate(MODEL, DATA, AIS(distributions=5), trials=40).log_ml_trials)
     assert len(set(first.tolist())) == 40  # no key is used twice
@@ -94,6 +98,7 @@ def test_chains_and_seeds_and_streams_are_independent():
     ).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chains", [1, 2, 3, 7, 130])
 def test_layout_covers_all_chains(chains):
     import jax
@@ -125,7 +130,10 @@ RUN = textwrap.dedent(
 def test_same_bits_in_another_process_on_one_and_on_two_devices():
     answers = {}
     for devices in (1, 2):
-        env = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+        flags = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+        )
+        env = os.environ | {"XLA_FLAGS": flags}
         done = subprocess.run(
             [sys.executable, "-c", RUN], env=env, capture_output=True, text=True, check=True
         )

@@ -39,6 +39,7 @@ def test_every_edge_lies_in_a_cell(edges):
     assert np.all((first[cells] <= some) & (some < first[cells + 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", [40, 700])
 def test_recording_changes_no_bit_and_keeps_the_increments(edges):
     path = Tempered().through(edges + 1)
@@ -97,6 +98,7 @@ def test_equal_increments_of_the_root_variance():
     np.testing.assert_allclose(table, (np.sqrt(1 + 15 * s) - 1) / 3, atol=0.01)
 
 
+@pytest.mark.slow
 def test_the_adapted_schedule_spreads_the_variance_evenly():
     model = LowRank(components=2)
     data = simulate(model, 20, 6, seed=0)
@@ -119,6 +121,7 @@ def test_the_adapted_schedule_spreads_the_variance_evenly():
     assert even_cost < 0.75 * plain_cost
 
 
+@pytest.mark.slow
 def test_schedule_cost_is_the_gap_under_perfect_mixing(discrete):
     """Enumerated: sum_t (E_{f_t} - E_{f_{t-1}})[l_t]. 40 sweeps an edge mix these, and 2,000 chains
     know a variance to 3 % an edge; 5 % for their sum and the trapezoid rule."""
@@ -198,6 +201,7 @@ def test_the_schedule_is_frozen_and_the_measured_chains_are_fresh():
     assert answer.pilot is not None and answer.pilot.seconds <= answer.seconds.run
 
 
+@pytest.mark.slow
 def test_the_report_splits_the_gap_and_predicts():
     answer = sandwich(MODEL, DATA, gap=1e-9, first=16, max_effort=64, chains=50)
     assert answer.split is not None and answer.predicted is not None
@@ -211,6 +215,7 @@ def test_the_report_splits_the_gap_and_predicts():
         assert plain.split is None and plain.predicted is None
 
 
+@pytest.mark.slow
 def test_particles_adapt_too():
     answer = sandwich(MODEL, DATA, gap=1e9, chains=3, particles=3, path=Tempered(Adapted(pilot=32)))
     assert answer.pilot is not None and answer.split is None
@@ -254,6 +259,7 @@ def test_an_interrupted_pilot_resumes_to_the_same_numbers(tmp_path, patience):
     assert resumed.schedule_cost == expected.schedule_cost
 
 
+@pytest.mark.slow
 def test_ais_adapts_on_observed_data_too():
     plain = estimate(MODEL, DATA.y, AIS(distributions=16), trials=40)
     adapted = estimate(MODEL, DATA.y, AIS(distributions=16, schedule="adapted"), trials=40)

@@ -12,6 +12,7 @@ MODEL = bz.Clustering(components=5)
 DATA = bz.simulate(MODEL, 30, 10, seed=2)  # its short ladders leave bounds that do not cross
 
 
+@pytest.mark.slow
 def test_effort_doubles_until_the_gap_is_small_enough():
     answer = bz.sandwich(MODEL, DATA, gap=0.5, chains=20, first=4)
     efforts = [rung.effort for rung in answer.rungs]
@@ -40,6 +41,7 @@ def test_the_certificate_is_markovs_and_anytime_pays_for_every_look():
     assert answer.anytime.low == pytest.approx(answer.lower - margin - np.log(looks * (looks + 1)))
 
 
+@pytest.mark.slow
 def test_the_ladder_ends_at_max_effort_unconverged():
     answer = bz.sandwich(MODEL, DATA, gap=1e-9, chains=3, first=8, max_effort=16)
     assert [rung.effort for rung in answer.rungs] == [8, 16] and not answer.converged
@@ -58,6 +60,7 @@ def test_each_rung_is_independent_of_where_the_ladder_began():
     assert (long.forward, long.reverse) == (short.forward, short.reverse)
 
 
+@pytest.mark.slow
 def test_prefix_path_counts_sweeps_and_takes_an_order():
     plain = bz.sandwich(MODEL, DATA, gap=1e-9, chains=3, path=bz.Prefix(), max_effort=2)
     assert plain.path == "prefix" and plain.unit == "sweeps per row" and plain.schedule is None
@@ -75,6 +78,7 @@ class Square(bz.Schedule):
         return (np.float64(1.0) * t / last) ** 2
 
 
+@pytest.mark.slow
 def test_a_schedule_of_ones_own():
     Registered = bz.pytree_dataclass(Square)
     path = bz.Tempered(schedule=Registered())

@@ -64,6 +64,7 @@ def test_leaving_the_reversal_out_breaks_the_identity(discrete):
     assert error > 1e-5
 
 
+@pytest.mark.slow
 def test_step_draws_what_log_prob_scores(discrete):
     """40,000 sweeps from one state against the exact row of T; a 5-sigma band on each frequency."""
     name, model, data = discrete

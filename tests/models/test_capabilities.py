@@ -119,6 +119,7 @@ def test_the_objective_is_expected_log_joint_plus_entropy():
     assert abs(values.mean() - family.objective(q)) < 5 * values.std() / np.sqrt(len(values))
 
 
+@pytest.mark.slow
 def test_low_rank_and_binary_objectives_match_monte_carlo():
     for name in ("low-rank", "binary-attributes"):
         model, shape = MODELS[name]
@@ -231,6 +232,7 @@ def test_constrained_sweeps_keep_the_constrained_prior(name):
     np.testing.assert_array_less(np.abs(counts / draws - weights), 5 * error + 1e-9)
 
 
+@pytest.mark.slow
 def test_low_rank_constrained_sweep_keeps_the_constrained_prior():
     """Rejection-sampled exact draws, one sweep: means of four statistics unchanged (|z| < 5)."""
     model, shape = LowRank(components=1, noise_variance=1.0), (2, 2)

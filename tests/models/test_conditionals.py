@@ -57,6 +57,7 @@ def test_point_conditional_matches_joint(name, row):
             np.testing.assert_allclose(mass, logsumexp(joint) - logsumexp(bare), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", range(5))
 def test_low_rank_conditionals_match_joint(row):
     model, shape = LowRank(components=3), (6, 4)
@@ -138,6 +139,7 @@ def test_rows_factored_one_by_one_and_in_the_eigenbasis_are_one_law(monkeypatch)
     np.testing.assert_allclose(mass, other_mass, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_many_components_are_consistent_with_the_joint():
     model, shape = LowRank(components=9), (6, 12)
     y = simulate(model, *shape, seed=3).y
@@ -232,6 +234,7 @@ def test_caches_agree_with_rebuild_after_a_long_walk(model):
         np.testing.assert_allclose(kept, rebuilt, atol=1e-9, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_collapsed_density_integrates_the_joint():
     """log_annealed = log of the integral of exp(log_joint) over centres, U or A: constants
     included."""
@@ -258,6 +261,7 @@ def test_collapsed_density_integrates_the_joint():
         np.testing.assert_allclose(model.log_annealed(state, y, powers), integral, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_conditionals_sample_what_they_score():
     """Frequencies of 40,000 draws against the scored probabilities; false-positive rate
     below 1e-6."""

@@ -4,6 +4,7 @@ sweeps: the tiny instance ``binary-flips`` goes through every test the others do
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from bracketz import BinaryAttributes, simulate
 from bracketz.core.conditional import log_prob
@@ -36,6 +37,7 @@ def test_a_bit_moves_as_often_as_balance_allows():
         np.testing.assert_allclose(p[0] * up, p[1] * down, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_every_row_of_probabilities_sums_to_one_and_impossible_moves_are_never_drawn():
     _, flips = conditionals(4)
     for current in (jnp.zeros(4), jnp.array([1.0, 0, 1, 0])):

@@ -21,6 +21,7 @@ def ids(cls):
     return cls.__name__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", MODELS, ids=ids)
 def test_both_bounds_meet_quadrature_over_the_hyperparameters(cls):
     """Within 0.1 nats on tiny data. The error bars are about 0.02, so a right code fails with

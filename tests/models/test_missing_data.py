@@ -37,6 +37,7 @@ def test_evidence_is_the_integral_over_the_missing_entry(cls):
     assert found == pytest.approx(integral, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", INFERRED, ids=ids)
 def test_with_everything_observed_it_is_the_model(cls):
     model = cls(3)
@@ -49,6 +50,7 @@ def test_with_everything_observed_it_is_the_model(cls):
         assert float(ours) == pytest.approx(float(model.log_annealed(state, y, powers)), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", FIXED, ids=ids)
 def test_bounds_meet_on_incomplete_data(cls):
     """Both directions against enumeration: the completed sweep keeps its density. Error bars are

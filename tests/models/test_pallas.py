@@ -19,6 +19,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("powers_index", range(4))  # zeros, ones, 0.37, and mixed
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

@@ -3,12 +3,14 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from scipy import stats
 
 from bracketz.numerics.logarithm import log
 from bracketz.numerics.noise import THREEFRY, _sin_cos, standard_normal
 
 
+@pytest.mark.slow
 def test_generator_gives_jax_s_own_bits():
     """Same keys, splits, folds and bits of every width as threefry2x32: results do not depend on
     which is used."""

@@ -37,6 +37,7 @@ DRAW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DRAW)
 def test_a_figure_of_its_own_or_on_axes_handed_in(answers, kind):
     backend = matplotlib.get_backend()

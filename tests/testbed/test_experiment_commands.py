@@ -81,6 +81,7 @@ def test_export_keeps_every_bit(bracketz, tmp_path):
     assert code == 2 and "unknown format 'xls'" in err
 
 
+@pytest.mark.slow
 def test_report_writes_the_page(bracketz, tmp_path):
     code, out, err = bracketz(
         "experiment", "report", "--store", "results.db", "--out", "report", "--json"
@@ -89,6 +90,7 @@ def test_report_writes_the_page(bracketz, tmp_path):
     assert all(os.path.exists(file) for file in json.loads(out)["files"])
 
 
+@pytest.mark.slow
 def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
     from bracketz import papers
 

@@ -5,6 +5,7 @@ import itertools
 import random
 
 import numpy as np
+import pytest
 
 from bracketz.plots import curves as figures
 from bracketz.plots.labels import spread
@@ -68,6 +69,7 @@ def test_colours_stand_out_from_the_page():
         )
 
 
+@pytest.mark.slow
 def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
     from matplotlib import pyplot as plt
     from matplotlib.text import Text
@@ -96,6 +98,7 @@ def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
         plt.close(figure)
 
 
+@pytest.mark.slow
 def test_the_same_store_gives_the_same_svg(small_store, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FORMATS", ("svg",))
     frames = read_frames(small_store)

@@ -57,6 +57,7 @@ def page(browser, written):
     assert page.trouble == []
 
 
+@pytest.mark.slow
 def test_every_part_is_written(written):
     out, files = written
     names = {os.path.relpath(file, out) for file in files}
@@ -68,11 +69,13 @@ def test_every_part_is_written(written):
     assert "{{" not in text.split("<script id=")[0] and text.count("<html") == 1
 
 
+@pytest.mark.slow
 def test_the_page_loads_without_errors_or_requests(page):
     assert page.locator(".chart .main-svg").count() > 0
     assert page.locator(".card").count() == 3
 
 
+@pytest.mark.slow
 def test_a_curve_toggles(page):
     shown = (
         "() => [...document.querySelectorAll('.chart')].flatMap(c => c.data)"
@@ -88,6 +91,7 @@ def test_a_curve_toggles(page):
     assert page.locator(".chart .scatterlayer .trace").count() == 0
 
 
+@pytest.mark.slow
 def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
     summary = measures.summary(read_frames(small_store))
     row = summary[(summary.problem == "clustering") & (summary.curve == "lw")].iloc[-1]
@@ -112,6 +116,7 @@ def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
     assert f"mean {number(sum(stored) / len(stored))}" in tooltip and f"{row.rung}" in tooltip
 
 
+@pytest.mark.slow
 def test_phone_and_dark(browser, written):
     out, _ = written
     context = browser.new_context(
@@ -132,6 +137,7 @@ def test_phone_and_dark(browser, written):
     context.close()
 
 
+@pytest.mark.slow
 def test_without_an_accepted_truth_nothing_is_judged(
     browser, small_store, tmp_path, without_figures
 ):

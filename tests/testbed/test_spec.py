@@ -213,6 +213,7 @@ def mutate(text: str, rng: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_a_thousand_malformed_specs():
     """Each is refused in one printable sentence or is valid after all, and then expands to
     tasks."""

@@ -216,7 +216,7 @@ class Report:
     Example:
         >>> import bracketz as bz
         >>> print(bz.check.run(bz.Clustering(), level="quick", only="densities.powers"))
-        clustering passes all checks (quick)
+        clustering passes 1 check (quick)
     """
 
     model: str
@@ -241,7 +241,8 @@ class Report:
             applied = sum(r.passed is not None for r in self.results)
             rest = len(self.results) - applied
             other = f"; {rest} do not apply to it" if rest else ""
-            return f"{self.model} passes {applied} checks ({self.level}){other}"
+            number = f"{applied} check{'s' * (applied != 1)}"
+            return f"{self.model} passes {number} ({self.level}){other}"
         return "\n".join(f"{r.name}: {r.detail} Usual cause: {r.bug}" for r in self.failures)
 
     def plot(self) -> list:

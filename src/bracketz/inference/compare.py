@@ -406,11 +406,26 @@ def _posterior(outcome: Outcome):
 
 
 def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:
-    """(columns with mean 0 and standard deviation 1, what that adds to log p(y) of the columns as
-    they were).
+    """Columns with mean 0 and standard deviation 1, and what that adds to the log evidence.
 
     With y' = (y - m) / s a density gains the factor 1/s per entry: log p(y) = log p(y') - sum of
     log s over entries. Missing entries (NaN) count for nothing.
+
+    Args:
+        y: the data, (N, D).
+
+    Returns:
+        (the columns standardised, the ``log_jacobian`` that ``compare`` adds to every bound, so
+        that it bounds the evidence of the columns as they were).
+
+    Raises:
+        InputError: a column is constant.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> y, log_jacobian = bz.standardized(np.array([[1.0], [3.0]]))
+        >>> y.tolist(), log_jacobian
+        ([[-1.0], [1.0]], -0.0)
     """
     mean, scale = np.nanmean(y, axis=0), np.nanstd(y, axis=0)
     if not np.all(scale > 0):

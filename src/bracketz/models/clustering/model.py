@@ -115,6 +115,7 @@ class Clustering(
 
     @property
     def log_mixture(self) -> jax.Array:
+        """log of the mixture's probabilities, (K,)."""
         assert self.mixture is not None  # the default has been filled in
         return jnp.log(self.mixture)
 
