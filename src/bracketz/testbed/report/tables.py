@@ -150,11 +150,9 @@ def cross(table: pd.DataFrame) -> str:
     )
     return (
         '<section id="cross"><h2>The right model and the wrong ones</h2><p>Every model (across)'
-        " fitted to every data set (down) "
-        f"as to observed data, by {html.escape(how)}: {bound} log p(y) with their standard errors."
-        f" In parentheses, how far "
-        f"a fit is behind the model that made the data; the highest value of a row is"
-        f" marked.{paper}</p>"
+        f" fitted to every data set (down) as to observed data, by {html.escape(how)}: {bound} the"
+        " log evidence with their standard errors. In parentheses, how far a fit is behind the"
+        f" model that made the data; the highest value of a row is marked.{paper}</p>"
         f"{_table(heads, rows)}</section>"
     )
 

@@ -41,7 +41,7 @@ function layout(problem, kind) {
   const mark = kind === "error" ? `RMSE ${data.accurate} nats` : level === null ? "" : problem.errors ? "truth" : `truth ${problem.truthText}`;
   return {
     title: {
-      text: `${kind === "estimate" ? "log-ML estimate" : "squared error"}, ${what}${mark ? `  <span style="color:${soft}">· dotted: ${mark}</span>` : ""}`,
+      text: `${kind === "estimate" ? "estimate of the log evidence" : "squared error"}, ${what}${mark ? `  <span style="color:${soft}">· dotted: ${mark}</span>` : ""}`,
       font: { size: narrow.matches ? 12 : 14 }, x: 0.02, xanchor: "left", y: 0.97,
     },
     xaxis: { ...axis, type: "log", exponentformat: "power", dtick: 1, title: { text: "seconds per trial", font: { size: 12 } } },
