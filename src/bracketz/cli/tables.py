@@ -86,7 +86,7 @@ def print_estimators(estimators: list[dict], models: list[str]) -> None:
 
 
 def print_demo(answers: "list[Sandwich]", picture: str) -> None:
-    columns = ("model", "log evidence", "±", "lower", "upper", "gap", "distr.", "run s")
+    columns = ("model", "estimate", "±", "lower", "upper", "gap", "distr.", "run s")
     title = "log evidence of three simulated data sets, 50 x 25"
     table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for a in answers:
