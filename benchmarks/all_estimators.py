@@ -1,9 +1,10 @@
 """Every estimator on every model at the paper's size: error against the sandwich, side and time.
 
-python benchmarks/all_estimators.py [--json FILE] [--model NAME] [--only vb,nested]: 25 trials each
-on data seed 0. "one trial" is the root mean squared error of single trials against the ground
-truth, "combined" the error of their combination; seconds are amortised, per trial. The ground truth
-is a sandwich closed to 0.5 nats.
+    python benchmarks/all_estimators.py [--json FILE] [--model NAME] [--only vb,nested]
+
+25 trials each on data seed 0. "one trial" is the root mean squared error of single trials against
+the ground truth, "combined" the error of their combination; seconds are amortised, per trial. The
+ground truth is a sandwich closed to 0.5 nats.
 """
 
 import argparse

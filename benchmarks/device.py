@@ -1,7 +1,7 @@
 """Many chains: sweeps per second on whatever JAX finds here, and the paper's AIS ladder.
 
-    python benchmarks/device.py [--json] [--smoke] [--chains 100,10000] [--models
-    clustering,low-rank]
+    python benchmarks/device.py [--json] [--smoke] [--chains 100,10000]
+                                [--models clustering,low-rank]
 
 On a GPU: 100 to 1,000,000 chains; the same sweeps also run without the fused kernels and, up to
 10,000 chains, on the CPU of the same machine, in processes of their own. The GPU's limit is what

@@ -1,7 +1,9 @@
 """Which row update closes the binary sandwich faster: bit by bit, flip by flip, or the whole row at
 once?
 
-python benchmarks/row_update.py [--seeds 3]: seconds and distributions until the mean single-chain
+    python benchmarks/row_update.py [--seeds 3]
+
+Seconds and distributions until the mean single-chain
 gap (the Jeffreys bound, less noisy than the gap of the combined bounds) is at most 4 nats, at the
 paper's size.
 """

@@ -1,9 +1,8 @@
 """What a single-chain gap of 1 nat takes, by kernel and schedule: distributions, and seconds for
 all chains both ways.
 
-    python benchmarks/schedule.py [--json] [--smoke] [--models
-    clustering,low-rank,binary-attributes] [--seeds 1] [--chains 50]
-                                  [--gap 1] [--pilot 256]
+    python benchmarks/schedule.py [--json] [--smoke] [--models clustering,low-rank] [--seeds 1]
+                                  [--chains 50] [--gap 1] [--pilot 256]
 
 The single-chain gap is the Jeffreys bound. A short rung predicts the effort (gap times edges is
 nearly constant), a rung at that effort measures the gap there, and the last few per cent to the

@@ -147,7 +147,7 @@ def test_fits_are_tasks_of_their_own():
     plain, entries = expand(parse(SMALL)), expand(parse(CROSSED))
     assert entries[: len(plain)] == plain
     fits = entries[len(plain) :]
-    assert [(e.problem, e.task.data_seed, e.curve) for e in fits] == [
+    assert [(e.problem, e.task.data_seed, e.label) for e in fits] == [
         (*d, f) for f in FITS for d in DATA_SETS
     ]
     assert len({e.task.id for e in entries}) == len({e.task.id for e in plain}) + 6

@@ -76,7 +76,7 @@ class Experiment:
 
 
 #: (what we found, in words; whether the claim holds)
-Finding = tuple[str, bool]
+Decision = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Claim:
     statement: str
     paper: str
     rule: str
-    query: Callable[[Experiment], Finding]
+    query: Callable[[Experiment], Decision]
 
 
 @dataclass(frozen=True)

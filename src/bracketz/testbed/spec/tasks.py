@@ -85,7 +85,7 @@ class Entry(NamedTuple):
 
     task: Task
     problem: str
-    curve: str  # the estimator's label; of a cross, the fitted model's
+    label: str  # the estimator's, or of a cross the fitted model's; the store's column "curve"
     role: str  # truth, curve, latency or cross
 
 

@@ -144,7 +144,7 @@ class Store:
                 )
                 db.execute(
                     "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
-                    (experiment, position, task.id, entry.problem, entry.curve, entry.role),
+                    (experiment, position, task.id, entry.problem, entry.label, entry.role),
                 )
         return experiment
 

@@ -15,13 +15,13 @@ from bracketz.papers.grosse2015.claims.queries import (
     within_time,
 )
 from bracketz.papers.grosse2015.printed import HEADLINES
-from bracketz.testbed.analysis.ledger import Experiment, Finding, NotRun, seconds
+from bracketz.testbed.analysis.ledger import Decision, Experiment, NotRun, seconds
 from bracketz.testbed.analysis.measures import ACCURATE, MARGIN
 
 
 @claim("Results", "Forward and reverse AIS at the most distributions agree within 1 nat on all three models.",
        "within 1 nat", "gap at most 1 nat on each")  # fmt: skip
-def truth_agrees(e: Experiment) -> Finding:
+def truth_agrees(e: Experiment) -> Decision:
     if set(e.truth.problem) != set(MODELS):
         raise NotRun("the ground truth of all three models")
     return ", ".join(f"{t.problem} {t.gap:.2f}" for t in e.truth.itertuples()), bool(
@@ -34,33 +34,33 @@ def truth_agrees(e: Experiment) -> Finding:
 
 @claim("Results, clustering", "Of the algorithms that need no exact sample, only AIS, SMC and NS get an RMSE below 10 nats.",
        "AIS, SMC, NS", "exactly these three")  # fmt: skip
-def clustering_three_accurate(e: Experiment) -> Finding:
+def clustering_three_accurate(e: Experiment) -> Decision:
     found = e.accurate(CLUSTERING, PRACTICAL)
     return ", ".join(sorted(found)), found == {"ais", "smc", "nested"}
 
 
 @claim("Results, clustering", "SMC is accurate first, then AIS, then NS.", "9.7 s, 37.8 s, 51.2 s",
        "time to RMSE < 10: SMC < AIS < NS")  # fmt: skip
-def clustering_order(e: Experiment) -> Finding:
+def clustering_order(e: Experiment) -> Decision:
     found, words = times(e, CLUSTERING, ("smc", "ais", "nested"))
     return words, found["smc"] < found["ais"] < found["nested"] < float("inf")
 
 
 @claim("Results, clustering", "SMC reaches an RMSE of 4.6 nats in 9.7 seconds.", "4.6 nats, 9.7 s",
        "that RMSE in at most that time")  # fmt: skip
-def clustering_smc_time(e: Experiment) -> Finding:
+def clustering_smc_time(e: Experiment) -> Decision:
     return within_time(e, CLUSTERING, "smc", *HEADLINES[CLUSTERING, "smc"])
 
 
 @claim("Results, clustering", "AIS reaches an RMSE of 7.0 nats in 37.8 seconds.", "7.0 nats, 37.8 s",
        "that RMSE in at most that time")  # fmt: skip
-def clustering_ais_time(e: Experiment) -> Finding:
+def clustering_ais_time(e: Experiment) -> Decision:
     return within_time(e, CLUSTERING, "ais", *HEADLINES[CLUSTERING, "ais"])
 
 
 @claim("Results, clustering", "NS reaches an RMSE of 5.7 nats in 51.2 seconds.", "5.7 nats, 51.2 s",
        "that RMSE in at most that time")  # fmt: skip
-def clustering_nested_time(e: Experiment) -> Finding:
+def clustering_nested_time(e: Experiment) -> Decision:
     return within_time(e, CLUSTERING, "nested", *HEADLINES[CLUSTERING, "nested"])
 
 
@@ -70,7 +70,7 @@ def clustering_nested_time(e: Experiment) -> Finding:
     "bias below 0",
     "bias below 0 at most rungs",
 )
-def clustering_nested_low(e: Experiment) -> Finding:
+def clustering_nested_low(e: Experiment) -> Decision:
     bias = e.curve(CLUSTERING, "nested").bias
     return f"{int((bias < 0).sum())} of {len(bias)} rungs, mean bias {bias.mean():+.1f}", (
         bias < 0
@@ -79,7 +79,7 @@ def clustering_nested_low(e: Experiment) -> Finding:
 
 @claim("Results, clustering", "NS overestimates the log evidence significantly on many runs: it is no stochastic lower bound.",
        "many runs", "more than 5 % of trials exceed the truth by over log 20 = 3.0 nats, which no lower bound may do")  # fmt: skip
-def clustering_nested_no_bound(e: Experiment) -> Finding:
+def clustering_nested_no_bound(e: Experiment) -> Decision:
     mine = e.trials[(e.trials.problem == CLUSTERING) & (e.trials.curve == "nested")]
     if mine.empty:
         raise NotRun("nested on clustering")
@@ -93,7 +93,7 @@ def clustering_nested_no_bound(e: Experiment) -> Finding:
     "far below",
     "bias below -10 nats at its longest run",
 )
-def clustering_lw_low(e: Experiment) -> Finding:
+def clustering_lw_low(e: Experiment) -> Decision:
     bias = e.longest(CLUSTERING, "lw").bias
     return f"{bias:+.1f} nats", bias < -ACCURATE
 
@@ -104,14 +104,14 @@ def clustering_lw_low(e: Experiment) -> Finding:
     "far above",
     "bias above +10 nats at its longest run",
 )
-def clustering_hme_high(e: Experiment) -> Finding:
+def clustering_hme_high(e: Experiment) -> Decision:
     bias = e.longest(CLUSTERING, "hme").bias
     return f"{bias:+.1f} nats", bias > ACCURATE
 
 
 @claim("Results, clustering", "BIC is by far the least accurate; its MSE dwarfs even that of LW.", "worst by far",
        "the largest MSE of all at their longest runs, at least 10 times LW's")  # fmt: skip
-def clustering_bic_worst(e: Experiment) -> Finding:
+def clustering_bic_worst(e: Experiment) -> Decision:
     mse = {c: float(e.longest(CLUSTERING, c).mse) for c in EVALUATED}
     ratio = mse["bic"] / mse["lw"]
     return f"BIC {mse['bic']:,.0f}, LW {mse['lw']:,.0f} nats²", max(
@@ -121,32 +121,32 @@ def clustering_bic_worst(e: Experiment) -> Finding:
 
 @claim("Results, clustering", "CMS is more accurate than LW and HME, but still far from the truth.", "between",
        "RMSE at the longest run below LW's and HME's, and at least 10 nats")  # fmt: skip
-def clustering_cms_between(e: Experiment) -> Finding:
+def clustering_cms_between(e: Experiment) -> Decision:
     cms, lw, hme = (float(e.longest(CLUSTERING, c).rmse) for c in ("cms", "lw", "hme"))
     return f"CMS {cms:.1f}, LW {lw:.1f}, HME {hme:.1f} nats", cms < min(lw, hme) and cms >= ACCURATE
 
 
 @claim("Results, clustering", "LW's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
        "RMSE within a factor of 2 over the last two decades")  # fmt: skip
-def clustering_lw_constant(e: Experiment) -> Finding:
+def clustering_lw_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "lw")
 
 
 @claim("Results, clustering", "HME's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
        "RMSE within a factor of 2 over the last two decades")  # fmt: skip
-def clustering_hme_constant(e: Experiment) -> Finding:
+def clustering_hme_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "hme")
 
 
 @claim("Results, clustering", "CMS's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
        "RMSE within a factor of 2 over the last two decades")  # fmt: skip
-def clustering_cms_constant(e: Experiment) -> Finding:
+def clustering_cms_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "cms")
 
 
 @claim("Results, clustering", "A single VB run takes 0.1 s and beats what LW achieves after many samples.", "0.1 s",
        "one restart: at most 0.1 s, mean bound above LW's longest run")  # fmt: skip
-def clustering_vb_single(e: Experiment) -> Finding:
+def clustering_vb_single(e: Experiment) -> Decision:
     one, lw = e.curve(CLUSTERING, "vb").iloc[0], e.longest(CLUSTERING, "lw")
     if one.rung != 1:
         raise NotRun("vb with one restart")
@@ -157,32 +157,32 @@ def clustering_vb_single(e: Experiment) -> Finding:
 
 @claim("Results, clustering", "After many restarts the best VB bound with symmetry correction is 15 nats low.",
        "15 nats low", "the best of all trials is low by 7.5 to 30 nats, within a factor of 2")  # fmt: skip
-def clustering_vb_sym_gap(e: Experiment) -> Finding:
+def clustering_vb_sym_gap(e: Experiment) -> Decision:
     error = float(e.longest(CLUSTERING, "vb-sym").combined_error)
     return f"{error:+.1f} nats", -30 <= error <= -7.5
 
 
 @claim("Results, clustering", "VB from random starts finds the same optimum as from the hint, or a better one: clustering.",
        "same or better", "the best random optimum is at most 0.5 nats below the hint's")  # fmt: skip
-def clustering_vb_hint(e: Experiment) -> Finding:
+def clustering_vb_hint(e: Experiment) -> Decision:
     return hint(e, CLUSTERING)
 
 
 @claim("Results, clustering", "VB from random starts finds the same optimum as from the hint, or a better one: low rank.",
        "same or better", "the best random optimum is at most 0.5 nats below the hint's")  # fmt: skip
-def low_rank_vb_hint(e: Experiment) -> Finding:
+def low_rank_vb_hint(e: Experiment) -> Decision:
     return hint(e, LOW_RANK)
 
 
 @claim("Results, clustering", "VB from random starts finds the same optimum as from the hint, or a better one: binary.",
        "same or better", "the best random optimum is at most 0.5 nats below the hint's")  # fmt: skip
-def binary_vb_hint(e: Experiment) -> Finding:
+def binary_vb_hint(e: Experiment) -> Decision:
     return hint(e, BINARY)
 
 
 @claim("Results, clustering", "Where single AIS and SMC runs are within 10 nats, combining the trials is more accurate.",
        "more accurate", "combined error below the RMSE at 9 of 10 such rungs, all models")  # fmt: skip
-def combining_helps_the_accurate(e: Experiment) -> Finding:
+def combining_helps_the_accurate(e: Experiment) -> Decision:
     rows = e.pool[e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE)]
     if rows.empty:
         raise NotRun("an accurate rung of AIS or SMC")
@@ -196,7 +196,7 @@ def combining_helps_the_accurate(e: Experiment) -> Finding:
 
 @claim("Results, clustering", "For all other algorithms and settings combining the trials makes little difference.",
        "little difference", "combined error at least half the RMSE at 9 of 10 such rungs, all models")  # fmt: skip
-def combining_does_not_help_the_others(e: Experiment) -> Finding:
+def combining_does_not_help_the_others(e: Experiment) -> Decision:
     others = e.pool.curve.isin(EVALUATED) & e.pool.rmse.notna()
     rows = e.pool[others & ~(e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE))]
     if rows.empty:
@@ -210,7 +210,7 @@ def combining_does_not_help_the_others(e: Experiment) -> Finding:
 
 @claim("Figure 1, caption", "Individual and combined estimates differ little in quality on clustering.", "little",
        "the same algorithms get within 10 nats, single and combined")  # fmt: skip
-def clustering_combined_alike(e: Experiment) -> Finding:
+def clustering_combined_alike(e: Experiment) -> Decision:
     single, together = (
         e.accurate(CLUSTERING, PRACTICAL),
         e.accurate(CLUSTERING, PRACTICAL, "combined_error"),

@@ -5,7 +5,7 @@ are about the nine estimators the paper evaluates (reverse AIS, SHME and our Chi
 only).
 """
 
-from bracketz.testbed.analysis.ledger import Claim, Experiment, Finding, NotRun, seconds
+from bracketz.testbed.analysis.ledger import Claim, Decision, Experiment, NotRun, seconds
 
 CLUSTERING, LOW_RANK, BINARY = "clustering", "low-rank", "binary-attributes"
 MODELS = (CLUSTERING, LOW_RANK, BINARY)
@@ -27,7 +27,7 @@ def claim(place: str, statement: str, paper: str, rule: str):
     return enter
 
 
-def within_time(e: Experiment, model: str, curve: str, rmse: float, limit: float) -> Finding:
+def within_time(e: Experiment, model: str, curve: str, rmse: float, limit: float) -> Decision:
     """Whether a curve reaches an RMSE within a time, and the quickest rung that does."""
     rows = e.curve(model, curve)
     good = rows[rows.rmse <= rmse].sort_values("seconds")
@@ -46,7 +46,7 @@ def times(e: Experiment, model: str, curves: tuple[str, ...]) -> tuple[dict[str,
     return found, ", ".join(f"{c} {seconds(s)}" for c, s in found.items())
 
 
-def constant(e: Experiment, model: str, curve: str) -> Finding:
+def constant(e: Experiment, model: str, curve: str) -> Decision:
     """Whether RMSE changes by less than a factor of 2 over the last two decades of time."""
     rows = e.curve(model, curve)
     rows = rows[rows.seconds >= rows.seconds.max() / 130]
@@ -77,7 +77,7 @@ def lead(e: Experiment, model: str) -> tuple[float, str]:
     return float(wrong.behind.min()), ", ".join(words)
 
 
-def hint(e: Experiment, model: str) -> Finding:
+def hint(e: Experiment, model: str) -> Decision:
     """The best optimum of random starts against the optimum from the hint."""
     random = float(e.longest(model, "vb").combined)
     hinted = float(e.longest(model, "vb-hint").combined)
