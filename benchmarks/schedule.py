@@ -59,12 +59,15 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float, pil
     path = Tempered(schedule_named(schedule, pilot=pilot))
 
     def rung(distributions: int):
-        # A goal that any rung meets: one rung, of the size asked for.
-        return sandwich(model, data, gap=1e9, first=distributions, path=path, chains=chains)
+        # Nothing to decide: one measurement, of the size asked for.
+        size = {"first": distributions, "max_effort": distributions}
+        return sandwich(model, data, path=path, chains=chains, **size)
 
     short = rung(SHORT)
     answer = rung(predict(short.jeffreys_bound, goal, SHORT))
-    last = answer.rungs[-1]
+    last = answer.looks[-1]
+    pilot_seconds = answer.pilot.seconds if answer.pilot else 0.0
+    per_edge = (answer.seconds.run - pilot_seconds) / (answer.distributions - 1)
     distributions = predict(answer.jeffreys_bound, goal, answer.distributions)
     assert answer.split is not None
     row = {
@@ -74,8 +77,8 @@ def measure(name: str, case: Case, data_seed: int, chains: int, goal: float, pil
         "data_seed": data_seed,
         "chains": chains,
         "distributions": distributions,
-        "seconds": (distributions - 1) * last.seconds_per_edge,
-        "pilot_seconds": answer.pilot.seconds if answer.pilot else 0.0,
+        "seconds": (distributions - 1) * per_edge,
+        "pilot_seconds": pilot_seconds,
         "predicted": answer.distributions,
         "gap": answer.jeffreys_bound,
         "gap_error": float(np.sqrt((np.var(last.forward) + np.var(last.reverse)) / chains)),

@@ -23,6 +23,7 @@ from bracketz._version import __version__
 # something.
 if TYPE_CHECKING:
     from bracketz import check, models, plots, testbed
+    from bracketz.core.betting import betting_bound
     from bracketz.core.capabilities import (
         Collapsed,
         Conjugate,

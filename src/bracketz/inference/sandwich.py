@@ -1,4 +1,4 @@
-"""Bidirectional Monte Carlo: both directions, more and more effort, until the bounds meet."""
+"""Bidirectional Monte Carlo on simulated data: a ladder decides, one measurement answers."""
 
 import dataclasses
 import math
@@ -9,37 +9,77 @@ import numpy as np
 from bracketz._version import __version__
 from bracketz.core.model import Model
 from bracketz.core.path import Path
-from bracketz.core.results import Certificate, Combine, Seconds, finite_json, html_table
+from bracketz.core.results import (
+    Certificate,
+    Combine,
+    Seconds,
+    check_confidence,
+    finite_json,
+    html_table,
+)
 from bracketz.core.validation import check_seed, require_at_least
-from bracketz.core.weights import bennett
+from bracketz.core.weights import PointEstimate, bennett, shared_start_error
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.anneal import Forward, Resampling, Reverse
 from bracketz.engine.recorder import Recorded, mean_reports
-from bracketz.engine.run import compile_together, run_chains
-from bracketz.engine.schedule import Pilot, predict, run_pilot, schedule_cost
+from bracketz.engine.run import Outcome, compile_together, run_chains
+from bracketz.engine.schedule import Pilot, run_pilot, schedule_cost
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, NumericalError
+from bracketz.inference.plan import (
+    CROSSED,
+    RUNG_CHAINS,
+    Plan,
+    Seen,
+    converged,
+    next_rung,
+    plan,
+    spread,
+)
 from bracketz.paths import Tempered
+
+#: An inversion of the bounds that chance brings about with a probability below this is no chance.
+IMPOSSIBLE = 1e-9
 
 
 @dataclass(frozen=True)
 class Rung:
-    """Both bounds at one level of effort, in the path's unit (distributions, sweeps per row)."""
+    """One effort of the ladder that decides: forward chains only."""
+
+    effort: int
+    lower: float
+    forward: tuple[float, ...]  # log w, one per chain
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(self.effort, spread(np.array(self.forward)), len(self.forward))
+
+
+@dataclass(frozen=True)
+class Look:
+    """One measurement: both directions with fresh randomness, at settings fixed before."""
 
     effort: int
     distributions: int
+    chains: int
     lower: float
     upper: float
+    lower_error: float
+    upper_error: float  # with what the shared exact sample adds
     forward: tuple[float, ...]  # log w, one per chain
     reverse: tuple[float, ...]
     schedule_cost: float | None  # see Split; a path that refines, with one particle
     reports: dict[str, tuple[float, ...]]  # by the kernels, from the prior to the posterior
-    seconds_per_edge: float  # all chains, both directions; not a number where nothing was run now
 
     @property
     def gap(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def noise(self) -> float:
+        """Standard error of the gap."""
+        return math.hypot(self.lower_error, self.upper_error)
 
     @property
     def single_chain_gap(self) -> float:
@@ -49,15 +89,6 @@ class Rung:
     def split(self) -> "Split | None":
         cost = self.schedule_cost
         return None if cost is None else Split(cost, self.single_chain_gap - cost)
-
-    def predict(self, gap: float) -> "Prediction | None":
-        if self.schedule_cost is None or not math.isfinite(
-            self.schedule_cost + self.single_chain_gap
-        ):
-            return None
-        # Noise can push the measured gap below what perfect mixing leaves, but not the effort.
-        distributions = predict(max(self.single_chain_gap, self.schedule_cost), gap, self.effort)
-        return Prediction(gap, distributions, (distributions - 1) * self.seconds_per_edge)
 
 
 @dataclass(frozen=True)
@@ -71,18 +102,28 @@ class Split:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a single-chain gap of ``gap`` takes: distributions, and seconds for all chains in both
+    """What should meet the target ``gap``: distributions, chains, and seconds for both
     directions."""
 
     gap: float
     distributions: int
+    chains: int
     seconds: float
 
     def __str__(self) -> str:
         return (
-            f"about {self.distributions:,} distributions, {self.seconds:.1f} s, for a"
-            f" single-chain gap of {self.gap:g}"
+            f"about {self.distributions:,} distributions x {self.chains:,} chains,"
+            f" {self.seconds:.1f} s, should do"
         )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Kernel sweeps of all chains and particles: what the ladder (and the pilot of an adapted
+    schedule) took, and the measurement in both directions."""
+
+    deciding: int
+    measuring: int
 
 
 @dataclass(frozen=True)
@@ -99,27 +140,33 @@ class Sandwich:
 
     Attributes:
         model: name of the model.
-        lower, upper: stochastic bounds from all chains.
-        log_ml, standard_error: the log evidence by Bennett's acceptance ratio over both directions.
-        certificate: covers log p(y) with the stated confidence for a rung fixed in advance.
-        anytime: the same, also paying for having chosen the rung by looking (docs/sandwich.md).
+        lower, upper: stochastic bounds from all chains of one measurement.
+        lower_error, upper_error: their standard errors; a rule of thumb, not certified.
+        log_ml, standard_error: the log evidence, and its error bar.
+        log_ml_by: "bennett": Bennett's acceptance ratio over both directions; "midpoint": of the
+            bounds, where the reverse run is not the exact reversal that Bennett needs (more than
+            one particle).
+        certificate: covers log p(y) with the stated confidence for the way this run really
+            stopped, whatever the model.
+        fixed: the same for a single look; wider confidence is not paid for further looks.
         jeffreys_bound: mean single-chain gap, which estimates KL(q_F || q_B) + KL(q_B || q_F) and
             so bounds, in expectation, the divergence of the sampler's output from the posterior
-            (nats).
-        distributions: of the last rung.
-        chains: in each direction.
+            (nats). None where ``log_ml_by`` is "midpoint".
+        distributions, chains: of the measurement; chains in each direction.
         seed: everything random followed from it.
-        converged: whether the gap reached ``target``.
+        converged: the gap is at most ``target``, and the noise small enough that this is not luck.
+        reason: why not, in a sentence, if not.
         target: the gap asked for.
         path, unit, schedule: names of the path, of what its effort counts, and of its schedule.
         split: what of the Jeffreys bound is the schedule's and what the mixing's (for a path that
             refines, with one particle per chain, else None).
-        predicted: what it would take to bring the Jeffreys bound to ``target`` (where there is a
-            split).
+        predicted: what should meet ``target``, by what was measured (where the path refines).
         pilot: of an adapted schedule.
         reports: what the kernels reported (such as "acceptance"), by place from the prior to the
             posterior.
-        rungs: every level of effort on the way.
+        rungs: the ladder that decided, forward runs only.
+        looks: every measurement; the answer is the last.
+        cost: kernel sweeps, of deciding and of measuring.
         seconds: run and compile time.
         version: of bracketz.
 
@@ -134,15 +181,19 @@ class Sandwich:
     model: str
     lower: float
     upper: float
+    lower_error: float
+    upper_error: float
     log_ml: float
     standard_error: float
+    log_ml_by: str
     certificate: Certificate
-    anytime: Certificate
-    jeffreys_bound: float
+    fixed: Certificate
+    jeffreys_bound: float | None
     distributions: int
     chains: int
     seed: int
     converged: bool
+    reason: str | None
     target: float
     path: str
     unit: str
@@ -152,6 +203,8 @@ class Sandwich:
     pilot: PilotReport | None
     reports: dict[str, tuple[float, ...]]
     rungs: tuple[Rung, ...]
+    looks: tuple[Look, ...]
+    cost: Cost
     seconds: Seconds
     version: str = __version__
 
@@ -160,21 +213,45 @@ class Sandwich:
         """upper - lower; below 0 where the bounds have crossed."""
         return self.upper - self.lower
 
+    @property
+    def crossing(self) -> str | None:
+        """What to say of bounds that have crossed; None where they have not."""
+        if self.gap >= 0:
+            return None
+        noise = self.looks[-1].noise
+        return (
+            f"The bounds have crossed by {-self.gap:.2g} nats: each is random, and their distance"
+            f" is known to {noise:.2g} here. The certificate allows for it."
+        )
+
     def to_json(self) -> dict:
         """The object of ``sandwich --json``."""
         out = dataclasses.asdict(self)
         out["gap"] = self.gap
-        out["certificate"]["anytime"] = {"low": self.anytime.low, "high": self.anytime.high}
-        del out["anytime"]
+        out["certificate"] |= {
+            "looks": len(self.looks),
+            "fixed": {"low": self.fixed.low, "high": self.fixed.high},
+        }
+        del out["fixed"]
         out["reports"] = {name: float(np.mean(values)) for name, values in self.reports.items()}
         out["rungs"] = [
-            {"effort": r.effort, "lower": r.lower, "upper": r.upper, "gap": r.gap}
-            for r in self.rungs
+            {"effort": r.effort, "lower": r.lower, "spread": r.seen.spread} for r in self.rungs
+        ]
+        out["looks"] = [
+            {
+                "effort": k.effort,
+                "chains": k.chains,
+                "lower": k.lower,
+                "upper": k.upper,
+                "gap": k.gap,
+                "noise": k.noise,
+            }
+            for k in self.looks
         ]
         return finite_json(out)
 
     def plot(self, ax=None):
-        """Both bounds closing; see ``bracketz.plots.closing_bounds``.
+        """Both bounds, their error bars and the certificate; see ``bracketz.plots.closing_bounds``.
 
         Args:
             ax: Matplotlib axes to draw on; a new figure by default.
@@ -190,19 +267,23 @@ class Sandwich:
         """What a person wants to read of it, as (name, value)."""
         c = self.certificate
         pilot = f" ({self.pilot.seconds:.1f} s of it the pilot)" if self.pilot else ""
+        share = self.cost.deciding / (self.cost.deciding + self.cost.measuring)
+        by = "BAR" if self.log_ml_by == "bennett" else self.log_ml_by
+        jeffreys = self.jeffreys_bound
         return [
-            ("lower bound", f"{self.lower:.2f}"),
-            ("upper bound", f"{self.upper:.2f}"),
+            ("lower bound", f"{self.lower:.2f} ± {self.lower_error:.2f}"),
+            ("upper bound", f"{self.upper:.2f} ± {self.upper_error:.2f}"),
             ("gap", f"{self.gap:.2f} nats (goal {self.target:g})"),
-            ("log evidence (BAR)", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
+            (f"log evidence ({by})", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
             (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
-            ("Jeffreys bound", f"{self.jeffreys_bound:.2f} nats, one chain"),
+            *([("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")] if jeffreys else []),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),
             *((name, f"{np.mean(values):.2f} on average") for name, values in self.reports.items()),
             (
                 "time",
                 f"{self.seconds.run:.1f} s{pilot}, and {self.seconds.compile:.1f} s to compile",
             ),
+            ("effort", f"{self.cost.measuring:,} sweeps; {share:.0%} on top to decide on them"),
         ]
 
     def _repr_html_(self) -> str:
@@ -210,27 +291,28 @@ class Sandwich:
 
 
 @dataclass(frozen=True)
-class _Ladder:
-    """What does not change between rungs."""
+class _Runs:
+    """What does not change between runs, and what they have cost so far."""
 
     model: Model
     data: Data
     path: Path
     sweeps: int
     particles: int
-    chains: int
+    chains: int  # of a batch
     seed: int
+    session: Session
 
-    def tuned(self, session: Session) -> tuple["_Ladder", Pilot]:
-        """This ladder on a path tuned by a pilot, and frozen."""
+    def tuned(self) -> tuple["_Runs", Pilot]:
+        """These runs on a path tuned by a pilot, and frozen. The pilot runs forwards only: one
+        from the exact sample would make the path depend on it."""
         assert isinstance(self.path, Tempered)
         found = run_pilot(
             self.path,
             lambda path: Forward(self.model, self.data.y, path, self.sweeps),
-            lambda path: Reverse(self.model, self.data.y, path, self.data.exact, self.sweeps),
             chains=self.chains,
             seed=self.seed,
-            session=session,
+            session=self.session,
         )
         return dataclasses.replace(self, path=found.path), found
 
@@ -239,48 +321,97 @@ class _Ladder:
         return self.path.refines and self.particles == 1
 
     def programs(self, effort: int):
+        """(the path laid, the forward program, the reverse program)."""
         model, y = self.model, self.data.y
         path, sweeps = self.path.at(effort, model, y.shape[0], self.sweeps)
         common = (sweeps, Resampling(), self.particles)
         both = Forward(model, y, path, *common), Reverse(model, y, path, self.data.exact, *common)
         return path, *((Recorded(program) for program in both) if self.records else both)
 
-    def climb(self, effort: int, session: Session):
-        """Both directions at one effort: (rung or None when time ran out, run and compile
-        seconds)."""
-        path, *programs = self.programs(effort)
-        outcomes, steps, run_seconds, compile_seconds = [], 0, 0.0, 0.0
-        for name, program in zip(("lower", "upper"), programs, strict=True):
-            stream = f"{name} {effort}"
-            done, _ = session.restore(stream) or (0, None)
-            steps += path.num_edges - done
-            outcome = run_chains(
-                program,
-                path.num_edges,
-                chains=self.chains,
-                seed=self.seed,
-                stream=stream,
-                session=session,
-            )
-            run_seconds += outcome.run_seconds
-            compile_seconds += outcome.compile_seconds
-            if not outcome.finished:
-                return None, run_seconds, compile_seconds
-            outcomes.append(outcome)
-        forward, reverse = (outcome.log_values for outcome in outcomes)
-        reports = mean_reports(path.num_edges, *outcomes) if self.records else {}
-        rung = Rung(
-            effort,
-            path.num_edges + 1,
-            Combine.ARITHMETIC(forward)[0],
-            Combine.HARMONIC(reverse)[0],
-            tuple(forward.tolist()),
-            tuple(reverse.tolist()),
-            schedule_cost(path.num_edges, *outcomes) if self.records else None,
-            {name: tuple(values.tolist()) for name, values in reports.items()},
-            2 * run_seconds / steps if steps else math.nan,
+    def sweeps_of(self, effort: int, chains: int) -> int:
+        """Kernel sweeps of one direction, all chains and particles."""
+        path, sweeps = self.path.at(effort, self.model, self.data.y.shape[0], self.sweeps)
+        return path.num_edges * sweeps * chains * self.particles
+
+    def run(self, program, num_edges: int, stream: str, clock: "_Clock") -> Outcome:
+        """One batch of chains."""
+        done, _ = self.session.restore(stream) or (0, None)
+        outcome = run_chains(
+            program,
+            num_edges,
+            chains=self.chains,
+            seed=self.seed,
+            stream=stream,
+            session=self.session,
         )
-        return rung, run_seconds, compile_seconds
+        clock.add(outcome, (num_edges - done) * self.chains)
+        return outcome
+
+    def rung(self, effort: int, clock: "_Clock") -> Rung | None:
+        """Forward chains of their own at one effort; None when time ran out."""
+        path, forward, _ = self.programs(effort)
+        outcomes = []
+        for stream in _streams(f"ladder {effort}", -(-RUNG_CHAINS // self.chains)):
+            outcomes.append(self.run(forward, path.num_edges, stream, clock))
+            if not outcomes[-1].finished:
+                return None
+        values = np.concatenate([outcome.log_values for outcome in outcomes])
+        return Rung(effort, Combine.ARITHMETIC(values)[0], tuple(values.tolist()))
+
+    def look(self, chosen: Plan, number: int, clock: "_Clock") -> Look:
+        """Both directions, batch by batch, with randomness that nothing else has used."""
+        path, *programs = self.programs(chosen.effort)
+        sides: list[list[Outcome]] = []
+        for name, program in zip(("lower", "upper"), programs, strict=True):
+            look = f"{name} {chosen.effort}" + (f" look {number}" if number > 1 else "")
+            streams = _streams(look, chosen.chains // self.chains)
+            sides.append([self.run(program, path.num_edges, s, clock) for s in streams])
+        forward, reverse = (np.concatenate([o.log_values for o in side]) for side in sides)
+        lower, lower_error = Combine.ARITHMETIC(forward)
+        upper, own_error = Combine.HARMONIC(reverse)
+        reports, cost = {}, None
+        if self.records:
+            first = (sides[0][0], sides[1][0])
+            reports = mean_reports(path.num_edges, *first)
+            cost = schedule_cost(path.num_edges, *first)
+        return Look(
+            effort=chosen.effort,
+            distributions=path.num_edges + 1,
+            chains=chosen.chains,
+            lower=lower,
+            upper=upper,
+            lower_error=lower_error,
+            upper_error=math.hypot(
+                own_error, shared_start_error(forward, reverse, self.path.refines)
+            ),
+            forward=tuple(forward.tolist()),
+            reverse=tuple(reverse.tolist()),
+            schedule_cost=cost,
+            reports={name: tuple(values.tolist()) for name, values in reports.items()},
+        )
+
+
+def _streams(name: str, batches: int) -> list[str]:
+    return [name] + [f"{name} batch {batch}" for batch in range(2, batches + 1)]
+
+
+@dataclass
+class _Clock:
+    """Seconds so far, and per edge and chain."""
+
+    run: float = 0.0
+    compile: float = 0.0
+    steps: int = 0
+
+    def add(self, outcome: Outcome, steps: int) -> None:
+        self.run += outcome.run_seconds
+        self.compile += outcome.compile_seconds
+        self.steps += steps
+
+    @property
+    def per_step(self) -> float:
+        """Not a number where nothing was run now (all restored)."""
+        return self.run / self.steps if self.steps else math.nan
 
 
 def sandwich(
@@ -296,27 +427,37 @@ def sandwich(
     particles: int = 1,
     first: int | None = None,
     max_effort: int | None = None,
+    looks: int = 1,
     session: Session | None = None,
 ) -> Sandwich:
-    """Bracket log p(y) of simulated data until upper - lower <= ``gap``.
+    """Bracket log p(y) of simulated data, with a gap of at most ``gap`` if the prediction is right.
 
-    Effort doubles from rung to rung, each with fresh randomness. The session's time limit is soft:
-    the first rung always finishes, and then the last complete rung is the answer, with ``converged
-    = False``. Total cost is about twice the last rung's: 2 * chains * effort sweeps each.
+    A short ladder of forward runs decides how many distributions and chains that takes
+    (``bracketz.inference.plan``), and one run in both directions measures, with fresh randomness.
+    So nothing is chosen by looking at the bounds that are reported: they are the bounds of the
+    theory, and the certificate pays for one look. If the gap misses ``gap`` it is reported as it
+    is. ``looks`` > 1 allows as many measurements, each with twice the effort of the one before
+    (whatever that one showed), until one converges; each spends its share of the failure
+    probability. ``first`` = ``max_effort`` leaves nothing to decide: measured there, with
+    ``chains`` chains.
+
+    The session's time limit is soft: the measurement is made as small as the time left asks for,
+    and finished.
 
     Args:
         model: the model that made the data.
         data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it.
-        gap: stop when upper - lower is at most this (nats).
-        chains: in each direction.
+        gap: the gap to reach (nats).
+        chains: in each direction, at the least; a multiple where that is cheaper.
         seed: everything random follows from it.
         confidence: of the certificate.
         path: ``Tempered()`` (the default), ``Tempered(schedule=Adapted(pilot=256))``, ``Prefix()``,
             or your own.
         sweeps: kernel sweeps per distribution, where effort does not count these.
         particles: per chain, resampled by effective sample size.
-        first: effort of the first rung; the path's own by default.
+        first: effort of the ladder's first rung; the path's own by default.
         max_effort: do not go beyond this effort; the path's own limit by default.
+        looks: measurements at the most.
         session: time budget, checkpoint and progress; none of them by default.
 
     Returns:
@@ -324,6 +465,7 @@ def sandwich(
 
     Raises:
         InputError: observed data, or a value out of range.
+        NumericalError: the arithmetic broke: the bounds are inverted beyond what chance allows.
 
     Example:
         >>> import bracketz as bz
@@ -345,81 +487,166 @@ def sandwich(
         raise InputError(f"path must be one such as bracketz.Tempered(), got {path!r}")
     if chains < 2:
         raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
-    require_at_least(1, sweeps=sweeps, particles=particles)
+    require_at_least(1, sweeps=sweeps, particles=particles, looks=looks)
     effort = first or path.first_effort
-    top = max_effort or path.last_effort
+    top = max(effort, max_effort or path.last_effort)
     path.at(effort, model, data.y.shape[0], sweeps)  # refuse before the work
-    Certificate.from_bounds(0.0, 0.0, confidence)
+    check_confidence(confidence)
     session = session or Session()
-    ladder = _Ladder(model, data, path, sweeps, particles, chains, seed)
+    runs = _Runs(model, data, path, sweeps, particles, chains, seed, session)
+    clock, piloted, deciding = _Clock(), None, 0
 
-    rungs: list[Rung] = []
-    piloted = None
     session.must_finish = True
     if path.pilot is not None:
-        ladder, found = ladder.tuned(session)
-        run_seconds, compile_seconds = found.run_seconds, found.compile_seconds
+        runs, found = runs.tuned()
+        clock.run, clock.compile = found.run_seconds, found.compile_seconds
         piloted = PilotReport(found.distributions, found.run_seconds)
+        deciding += runs.sweeps_of(found.distributions, chains)
     else:
-        run_seconds, compile_seconds = (
-            0.0,
-            compile_together(ladder.programs(effort)[1:], chains=chains),
-        )
-    while True:
-        rung, ran, compiled = ladder.climb(effort, session)
-        session.must_finish = False
-        run_seconds += ran
-        compile_seconds += compiled
-        if rung is None:
-            session.progress.note("time is up: the answer is the last complete rung")
-            break
-        rungs.append(rung)
-        predicted = rung.predict(gap)
+        clock.compile = compile_together(runs.programs(effort)[1:], chains=chains)
+    rungs: list[Rung] = []
+    if effort == top:
+        chosen = Plan(effort, chains)
+    else:
+        rungs = _climb(runs, effort, top, gap, clock)
+        deciding += sum(runs.sweeps_of(rung.effort, len(rung.forward)) for rung in rungs)
+        # A rung that was dear enough to decide on is dear enough to measure on.
+        least = max(2, effort // 2) if path.refines else effort
+        chosen = plan([r.seen for r in rungs], gap, chains, path.refines, least, top)
+        chosen = _in_time(runs, chosen, least, clock)
         session.progress.note(
-            f"{effort:>8,} {path.unit}:"
-            f"  {rung.lower:.2f} <= log evidence <= {rung.upper:.2f}   gap {rung.gap:.2f}"
-            + (f"; {predicted}" if predicted and rung.gap > gap else "")
+            f"decided: {chosen.effort:,} {path.unit} x {chosen.chains:,} chains, both ways"
         )
-        if rung.gap <= gap:
-            break
-        if 2 * effort > top:
-            session.progress.note(f"not beyond {top:,}: {path.beyond}")
-            break
-        if 2 * ran > session.remaining():
-            left = max(0, session.remaining())
-            session.progress.note(
-                f"the next rung would take about {2 * ran:.0f} s and {left:.0f} s are left"
-            )
-            break
-        effort *= 2
 
-    last = rungs[-1]
-    bar = bennett(np.array(last.forward), np.array(last.reverse))
-    looks = len(rungs)
+    session.must_finish = True  # the measurement was made to fit
+    done: list[Look] = []
+    while True:
+        look = runs.look(chosen, len(done) + 1, clock)
+        done.append(look)
+        if look.lower - look.upper > 2 * math.log(2 / IMPOSSIBLE):
+            raise NumericalError(_inverted(look))
+        met = converged(look.gap, look.noise, gap)
+        session.progress.note(
+            f"{look.effort:>8,} {path.unit} x {look.chains:,} chains: {look.lower:.2f} <= log"
+            f" evidence <= {look.upper:.2f}   gap {look.gap:.2f}"
+        )
+        if met or len(done) == looks:
+            break
+        # Twice as much, whatever the bounds were: what followed from them would depend on the
+        # exact sample.
+        chosen = Plan(min(2 * chosen.effort, top), chosen.chains)
+    session.must_finish = False
+
+    exact = particles == 1
+    forward, reverse = np.array(look.forward), np.array(look.reverse)
+    point = bennett(forward, reverse) if exact else _midpoint(look)
+    predicted = _predict(runs, look, gap, top, clock) if runs.records else None
+    reason = None if met else _reason(look, gap)
     return Sandwich(
         model=model_label(model),
-        lower=last.lower,
-        upper=last.upper,
-        log_ml=bar.log_ml,
-        standard_error=bar.standard_error,
-        certificate=Certificate.from_bounds(last.lower, last.upper, confidence),
-        # Shares 1/(j (j+1)) over all rungs j = 1, 2, ... sum to 1: valid at any stopping time.
-        anytime=Certificate.from_bounds(
-            last.lower, last.upper, confidence, 1 / (looks * (looks + 1))
-        ),
-        jeffreys_bound=last.single_chain_gap,
-        distributions=last.distributions,
-        chains=chains,
+        lower=look.lower,
+        upper=look.upper,
+        lower_error=look.lower_error,
+        upper_error=look.upper_error,
+        log_ml=point.log_ml,
+        standard_error=point.standard_error,
+        log_ml_by="bennett" if exact else "midpoint",
+        certificate=Certificate.from_weights(forward, reverse, confidence, 1 / looks),
+        fixed=Certificate.from_weights(forward, reverse, confidence),
+        jeffreys_bound=look.single_chain_gap if exact else None,
+        distributions=look.distributions,
+        chains=look.chains,
         seed=seed,
-        converged=last.gap <= gap,
+        converged=met,
+        reason=reason,
         target=gap,
         path=path.name,
         unit=path.unit,
         schedule=path.schedule_name,
-        split=last.split,
-        predicted=last.predict(gap),
+        split=look.split,
+        predicted=predicted,
         pilot=piloted,
-        reports=last.reports,
+        reports=look.reports,
         rungs=tuple(rungs),
-        seconds=Seconds(run_seconds, compile_seconds),
+        looks=tuple(done),
+        cost=Cost(deciding, sum(2 * runs.sweeps_of(k.effort, k.chains) for k in done)),
+        seconds=Seconds(clock.run, clock.compile),
+    )
+
+
+def _climb(runs: _Runs, effort: int, top: int, gap: float, clock: _Clock) -> list[Rung]:
+    """Forward runs of doubling effort, until they say enough."""
+    session, refines = runs.session, runs.path.refines
+    rungs: list[Rung] = []
+    while True:
+        began = clock.run
+        rung = runs.rung(effort, clock)
+        session.must_finish = False
+        if rung is None:
+            session.progress.note("time is up for deciding: measuring with what is left")
+            return rungs
+        rungs.append(rung)
+        seen = [r.seen for r in rungs]
+        session.progress.note(
+            f"{effort:>8,} {runs.path.unit}, forwards: log evidence >= {rung.lower:.2f}, one chain"
+            f" ± {math.sqrt(seen[-1].spread):.2g}"
+        )
+        following = next_rung(seen, gap, refines)
+        if following is None or following > top:
+            return rungs
+        if 8 * (clock.run - began) > session.remaining():
+            return rungs
+        effort = following
+
+
+def _in_time(runs: _Runs, chosen: Plan, least: int, clock: _Clock) -> Plan:
+    """The plan, cut to the time that is left."""
+    left, seconds = runs.session.remaining(), 2 * chosen.effort * chosen.chains * clock.per_step
+    if not seconds > left:
+        return chosen
+    fits = max(least, int(chosen.effort * chosen.chains / runs.chains * max(left, 0.0) / seconds))
+    runs.session.progress.note(
+        f"{chosen.effort:,} {runs.path.unit} x {chosen.chains:,} chains would take about"
+        f" {seconds:.0f} s and {max(left, 0):.0f} s are left"
+    )
+    return Plan(min(fits, chosen.effort), runs.chains)
+
+
+def _predict(runs: _Runs, look: Look, gap: float, top: int, clock: _Clock) -> Prediction | None:
+    """What should meet the target, by the wider of both directions' spreads and the gap."""
+    found = [spread(np.array(look.forward)), spread(np.array(look.reverse)), look.single_chain_gap]
+    if not all(map(math.isfinite, found)):
+        return None
+    seen = Seen(look.effort, max(found), 2 * look.chains)
+    wanted = plan([seen], gap, runs.chains, True, 2, top << 10)
+    seconds = 2 * wanted.effort * wanted.chains * clock.per_step
+    return Prediction(gap, wanted.effort, wanted.chains, seconds)
+
+
+def _midpoint(look: Look) -> PointEstimate:
+    """Between the bounds, give or take half their distance and their noise."""
+    error = math.hypot(0.5 * look.gap, 0.5 * look.noise)
+    return PointEstimate(0.5 * (look.lower + look.upper), error)
+
+
+def _reason(look: Look, gap: float) -> str:
+    """Why a measurement does not count as converged."""
+    if look.gap > gap:
+        return f"the gap is {look.gap:.2f} and the goal {gap:g}"
+    if look.gap < -CROSSED * gap:
+        return (
+            f"the bounds have crossed by {-look.gap:.2f}, more noise than the goal {gap:g} allows"
+        )
+    return (
+        f"the gap of {look.gap:.2f} is within the goal {gap:g}, but it is only known to"
+        f" ± {look.noise:.2g}: it may be luck"
+    )
+
+
+def _inverted(look: Look) -> str:
+    return (
+        f"the lower bound {look.lower:.2f} exceeds the upper bound {look.upper:.2f} by"
+        f" {look.lower - look.upper:.0f} nats, which chance brings about with a probability below"
+        f" {IMPOSSIBLE:g}: the arithmetic or a kernel is broken. See what bracketz check says of"
+        " the model; at extreme hyperparameters rescale the data"
     )

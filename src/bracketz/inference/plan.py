@@ -1,0 +1,158 @@
+"""How much effort a target takes, and whether a measurement has met it.
+
+A sandwich first decides and then measures. What decides must be independent of the exact sample:
+the reverse run begins there, so settings that followed from an earlier reverse run would depend on
+it, and its weights would no longer average to 1 / p(y). So the ladder runs forwards only.
+
+A ladder shows the *spread* s2, the variance of one chain's log-weight. If log-weights are nearly
+normal, both directions have the same spread and it equals the single-chain gap (the Jeffreys
+bound). With M chains the log-mean of either side has the variance log(1 + (e^s2 - 1) / M) and is
+off by half of that on average; all reverse chains share their start, which adds its own part
+(``bracketz.core.weights``). Along a path that refines s2 is proportional to 1 / edges
+(``bracketz.engine.schedule``), so the effort for a target is a proportion; along the others the
+spread is what was seen. More chains and more edges cost the same and, where s2 is small, help the
+same; more edges also make the chains forget their start, so chains are added, in whole batches,
+only where there are too few for an error bar worth the name.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtri
+
+from bracketz.core.weights import log_mean, student
+
+#: Noise of the gap (both bounds' errors together) that a target allows, as a share of it. Beyond
+#: it a small gap may be luck.
+NOISE = 0.5
+#: What a plan aims at: a measured noise is itself uncertain.
+AIM = 0.4
+#: Bounds that cross by more than this share of the target show more noise than it allows.
+CROSSED = 0.5
+#: A ladder on a path that refines ends where one chain's spread is at most this (nats squared), and
+#: goes by the rungs up to twice that: there 1 / edges can be relied on.
+PREDICTABLE = 5.0
+#: Chains of a rung, at the least; a variance of fewer says nothing.
+RUNG_CHAINS = 10
+#: A variance is taken to be as large as it is with this probability.
+CONFIDENCE = 0.8
+#: On other paths it ends where a doubling brings the spread down by less than this share.
+WORTHWHILE = 0.2
+#: Batches of chains at the most.
+BATCHES = 64
+
+
+def spread(log_values: np.ndarray) -> float:
+    """Variance of a chain's log-weight; a weight of zero counts as e^-30 of the mean one."""
+    return float(np.var(np.maximum(log_values, log_mean(log_values) - 30.0), ddof=1))
+
+
+class Expected(NamedTuple):
+    """What a measurement should show: the gap, and its noise."""
+
+    gap: float
+    noise: float
+
+
+def expect(spread: float, chains: int, refines: bool) -> Expected:
+    """Both bounds with this many chains whose log-weights have this spread."""
+    variance = np.log1p(np.expm1(min(spread, 500.0)) / chains)
+    own = student(chains - 1) ** 2 * variance
+    start = spread / 4 if refines else max(spread, 0.5 * math.sqrt(spread))
+    return Expected(float(variance), math.sqrt(2 * own + start**2))
+
+
+def good_enough(expected: Expected, target: float) -> bool:
+    """Whether a measurement like this one is likely to converge."""
+    return expected.noise <= AIM * target and expected.gap + expected.noise <= target
+
+
+def converged(gap: float, noise: float, target: float) -> bool:
+    """The measured gap is at most the target, and that is not luck: the noise is small beside the
+    target, and the bounds do not cross by more than such noise explains."""
+    return -CROSSED * target <= gap <= target and noise <= NOISE * target
+
+
+class Plan(NamedTuple):
+    """What to measure with."""
+
+    effort: int
+    chains: int
+
+
+class Seen(NamedTuple):
+    """A rung of the ladder: the spread at an effort, and how many chains it is known by."""
+
+    effort: int
+    spread: float
+    chains: int
+
+
+def scaled(seen: Sequence[Seen]) -> float:
+    """s2 times edges: the average over the rungs where it can be relied on, or the last one's, and
+    so much more that it is enough with probability ``CONFIDENCE`` (a chi-square quantile)."""
+    usable = [rung for rung in seen if rung.spread <= 2 * PREDICTABLE] or seen[-1:]
+    degrees = sum(rung.chains - 1 for rung in usable)
+    allowance = degrees / chdtri(degrees, CONFIDENCE)
+    return float(allowance * np.mean([rung.spread * (rung.effort - 1) for rung in usable]))
+
+
+def plan(
+    seen: Sequence[Seen], target: float, chains: int, refines: bool, least: int, most: int
+) -> Plan:
+    """The cheapest measurement that should meet the target, with ``chains`` chains or a multiple.
+
+    Args:
+        seen: the ladder so far.
+        target: the gap asked for.
+        chains: of a batch.
+        refines: whether the path does.
+        least, most: efforts allowed.
+
+    Returns:
+        The plan; with ``most`` effort where nothing allowed is enough.
+    """
+    options: list[Plan] = []
+    for batches in (1 << i for i in range(BATCHES.bit_length())):
+        total = batches * chains
+        if refines:
+            effort = _least_effort(scaled(seen), target, total, least, most)
+        else:
+            enough = [r.effort for r in seen if good_enough(expect(r.spread, total, False), target)]
+            effort = min(enough, default=None)
+        if effort is not None:
+            options.append(Plan(effort, total))
+    if not options:
+        return Plan(most if refines else min(seen, key=lambda r: r.spread).effort, chains)
+    cheapest = min(p.effort * p.chains for p in options)
+    # Fewest chains at nearly the lowest price: more edges make the chains forget their start.
+    return next(p for p in options if p.effort * p.chains <= 1.1 * cheapest)
+
+
+def _least_effort(scale: float, target: float, chains: int, least: int, most: int) -> int | None:
+    """The smallest effort (distributions) that is enough, by bisection; None: not even ``most``."""
+
+    def enough(effort):
+        return good_enough(expect(scale / (effort - 1), chains, True), target)
+
+    if not enough(most):
+        return None
+    low, high = least - 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def next_rung(seen: Sequence[Seen], target: float, refines: bool) -> int | None:
+    """The effort of the ladder's next rung; None where it has seen enough to plan by."""
+    last = seen[-1]
+    if good_enough(expect(last.spread, last.chains, refines), target):
+        return None
+    if refines:
+        doublings = math.log2(max(last.spread / PREDICTABLE, 1.0))
+        return last.effort << min(max(int(doublings), 1), 3) if doublings else None
+    seen_before = seen[-2].spread if len(seen) > 1 else math.inf
+    return 2 * last.effort if last.spread <= (1 - WORTHWHILE) * seen_before else None
