@@ -2,6 +2,8 @@
 
 Nearly all of the suite's time is compiling, so XLA is asked not to optimise: a third of the time,
 and the same program up to rounding. (Level 1, which was tried first, crashes LLVM on one program.)
+Nor does it cut programs into pieces to compile side by side, since every core has a test of its
+own, and JAX does not note which line of Python an instruction comes from: a sixth less again.
 Tests marked ``as_shipped`` are about what users run, compiled as users compile it; ``make test``
 gives them a run of their own (BRACKETZ_AS_SHIPPED=1).
 """
@@ -17,9 +19,13 @@ os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", os.path.join(tempfile.gettempdir(), "bracketz-tests-cache")
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 known = jaxlib.__version__.startswith("0.10.")  # to know these settings
 if known and not os.environ.get("BRACKETZ_AS_SHIPPED"):
-    QUICKLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    QUICKLY = (
+        "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+        " --xla_cpu_parallel_codegen_split_count=1"
+    )
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {QUICKLY}".strip()
 
 import jax

@@ -33,9 +33,16 @@ def bracketz(monkeypatch, capsys, tmp_path):
     return run
 
 
+SIMULATED: list[bytes] = []
+
+
 @pytest.fixture
-def sim(bracketz):
-    assert bracketz("simulate", "clustering", *SMALL, "--out", "sim.npz")[0] == 0
+def sim(bracketz, tmp_path):
+    """sim.npz, simulated once for all tests."""
+    if not SIMULATED:
+        assert bracketz("simulate", "clustering", *SMALL, "--out", "sim.npz")[0] == 0
+        SIMULATED.append((tmp_path / "sim.npz").read_bytes())
+    (tmp_path / "sim.npz").write_bytes(SIMULATED[0])
 
 
 NAMES = {
@@ -63,7 +70,7 @@ def test_simulate_keeps_the_exact_sample(bracketz, model, tmp_path):
         and meta["hyperparameters"]["noise_variance"] == 0.5
     )
     code, out, _ = bracketz(
-        "sandwich", model, "--data", "s.npz", "--chains", 4, "--gap", 3, "--json"
+        "sandwich", model, "--data", "s.npz", "--chains", 5, "--gap", 3, "--json"
     )
     assert code == 0 and json.loads(out)["converged"]
 
@@ -188,9 +195,9 @@ def test_the_same_seed_gives_the_same_numbers(bracketz, sim):
 
 @pytest.mark.slow
 def test_observed_data_as_csv_and_npy(bracketz, tmp_path):
-    y = np.random.default_rng(0).normal(size=(9, 2))
+    y = np.random.default_rng(0).normal(size=(8, 3))
     np.save(tmp_path / "y.npy", y)
-    np.savetxt(tmp_path / "y.csv", y, delimiter=",", header="a,b", comments="", fmt="%.17g")
+    np.savetxt(tmp_path / "y.csv", y, delimiter=",", header="a,b,c", comments="", fmt="%.17g")
     answers = []
     for file in ("y.npy", "y.csv"):
         code, out, _ = bracketz(

@@ -12,6 +12,8 @@ from tiny_instances import TINY
 
 pytestmark = pytest.mark.slow
 MODELS = ["clustering", "low-rank", "binary-bits"]
+#: Of every test that may choose: numbers of chains that differ are programs that differ.
+TRIALS = 50
 SIDES = {
     "bic": "none",
     "lw": "lower",
@@ -42,15 +44,15 @@ def test_contract(known, name):
     model, data, _ = known
     estimator = make_estimator(name, [])
     small = make_estimator(name, [f"--{estimator.knob}", "2"])
-    answer = bz.estimate(model, data, small, trials=3, seed=1)
+    answer = bz.estimate(model, data, small, trials=TRIALS, seed=1)
     assert answer.estimator == name == small.name and str(answer.side) == SIDES[name]
     assert (
-        answer.trials == 3
+        answer.trials == TRIALS == len(answer.log_ml_trials)
         and np.all(np.isfinite(answer.log_ml_trials))
         and np.isfinite(answer.log_ml)
     )
     assert answer.knobs[small.knob] == 2
-    again = bz.estimate(model, data, small, trials=3, seed=1)
+    again = bz.estimate(model, data, small, trials=TRIALS, seed=1)
     assert again.log_ml_trials == answer.log_ml_trials
     with pytest.raises(bz.InputError, match="at least"):
         make_estimator(name, [f"--{estimator.knob}", "-1"])
@@ -70,7 +72,7 @@ def test_contract(known, name):
 )
 def test_enough_effort_meets_the_exact_evidence(known, estimator, tolerance):
     model, data, truth = known
-    assert abs(bz.estimate(model, data, estimator, trials=50).log_ml - truth) < tolerance
+    assert abs(bz.estimate(model, data, estimator, trials=TRIALS).log_ml - truth) < tolerance
 
 
 def test_cms_is_unbiased(known):
@@ -89,11 +91,12 @@ def test_cms_is_unbiased(known):
 
 def test_vb_stays_below_the_truth_and_the_hint_does_not_help(known):
     model, data, truth = known
-    random = bz.estimate(model, data, bz.VariationalBayes(restarts=5), trials=10)
+    random = bz.estimate(model, data, bz.VariationalBayes(restarts=5), trials=TRIALS)
     hint = bz.estimate(model, data, bz.VariationalBayes(restarts=1, start="hint"), trials=1)
     assert max(random.log_ml_trials) <= truth and hint.log_ml <= truth
     assert random.log_ml >= hint.log_ml - 0.02
-    corrected = bz.estimate(model, data, bz.SymmetricVariationalBayes(restarts=5), trials=10)
+    symmetric = bz.SymmetricVariationalBayes(restarts=5)
+    corrected = bz.estimate(model, data, symmetric, trials=TRIALS)
     factorial = {3: 6, 1: 1, 2: 2}[model.components]
     np.testing.assert_allclose(corrected.log_ml, random.log_ml + np.log(factorial))
 
@@ -108,8 +111,8 @@ def test_bic_is_close_where_it_should_be():
 
 def test_nested_reports_its_steps(known):
     model, data, _ = known
-    answer = bz.estimate(model, data, bz.Nested(), trials=4)
-    assert len(answer.details["steps"]) == 4 and min(answer.details["steps"]) > 5
+    answer = bz.estimate(model, data, bz.Nested(), trials=TRIALS)
+    assert len(answer.details["steps"]) == TRIALS and min(answer.details["steps"]) > 5
 
 
 def test_streaming_estimators_use_constant_memory():

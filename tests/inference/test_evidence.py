@@ -83,11 +83,25 @@ RECIPROCAL = {
 }
 
 
-@pytest.mark.parametrize("name", UNBIASED)
-def test_estimators_are_unbiased(tiny, name):
+#: Binary attributes differ in how a row is updated, and so in kernels alone: one estimator on each
+#: path for the others.
+ON_OTHER_KERNELS = ("ais", "smc particles")
+
+
+@pytest.mark.parametrize(
+    ("problem", "name"),
+    [
+        (problem, name)
+        for problem in TINY
+        for name in UNBIASED
+        if problem not in ("binary-flips", "binary-whole") or name in ON_OTHER_KERNELS
+    ],
+)
+def test_estimators_are_unbiased(problem, name):
     """Mean of p^/p over 3,000 trials is 1 within 4.5 standard errors (false positives about 1e-5
     each)."""
-    _, model, data = tiny
+    model, shape = TINY[problem]
+    data = simulate(model, *shape, seed=12)
     values = np.array(estimate(model, data, UNBIASED[name], trials=3000, seed=4).log_ml_trials)
     ratios = np.exp(values - model.exact_evidence(data.y))
     assert abs(ratios.mean() - 1) < 4.5 * ratios.std() / np.sqrt(len(ratios))

@@ -1,5 +1,6 @@
 """Metropolised bits: exact transition probabilities. (Balance, reversal and evidence of whole
-sweeps: the tiny instance ``binary-flips`` goes through every test the others do.)"""
+sweeps: the tiny instance ``binary-flips`` goes through the tests of kernels and of the evidence the
+others do.)"""
 
 import jax
 import jax.numpy as jnp

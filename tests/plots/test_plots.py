@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 
 import bracketz as bz
 from bracketz.check.pairs import Runs
+from bracketz.core.results import Seconds
+from bracketz.inference.compare import Candidate, Comparison, Simulated
 from bracketz.plots.kit import calibration, crooks
 
 MODEL = bz.Clustering(components=2)
@@ -18,9 +20,14 @@ def answers():
     data = bz.simulate(MODEL, 6, 2)
     sandwich = bz.sandwich(MODEL, data, gap=1e-9, chains=4, first=8, max_effort=32)
     trials = bz.estimate(MODEL, data, bz.AIS(distributions=9), trials=4)
-    compared = bz.compare(
-        data.y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8, validate=1
-    )
+    # Made up, since three programs would be compiled for it; the docstring of ``evidences``, which
+    # is run, and the command's tests draw real ones.
+    simulated = (Simulated(-9.0, 0.5),)
+    candidates = [
+        Candidate("clustering", k, -10.0 - k, 0.1, 8, ((8, -10.0 - k),), True, {}, whiskers)
+        for k, whiskers in ((1, simulated), (2, ()))
+    ]
+    compared = Comparison(tuple(candidates), 2, 0.5, 0, Seconds(1.0, 1.0))
     return {"sandwich": sandwich, "trials": trials, "compared": compared}
 
 
