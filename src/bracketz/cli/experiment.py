@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli.command import Command, Group
+from bracketz.cli.names import one_of
 from bracketz.cli.options import Json
 from bracketz.errors import InputError
 
 experiment = typer.Typer(
     name="experiment",
+    cls=Group,
     help="Run every estimator against ground truth; see docs/testbed.md.",
     no_args_is_help=False,
     rich_markup_mode="rich",
@@ -19,7 +22,9 @@ StoreFile = Annotated[Path, typer.Option("--store", help="The results (SQLite)."
 Seed = Annotated[int, typer.Option(help="Taken by every command; nothing here is random.")]
 SpecSeed = Annotated[
     int | None,
-    typer.Option(help="Instead of the spec's seed.  [default: the spec's]", min=0, max=2**32 - 1),
+    typer.Option(
+        help="Instead of the spec's seed.", show_default="the spec's", min=0, max=2**32 - 1
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option(help="Run on this many Dask worker processes here.", min=1, max=1024)
@@ -29,7 +34,9 @@ Scheduler = Annotated[
 ]
 ExperimentName = Annotated[
     str | None,
-    typer.Option("--experiment", help="Which, if the store holds several.  [default: the latest]"),
+    typer.Option(
+        "--experiment", help="Which, if the store holds several.", show_default="the latest"
+    ),
 ]
 
 
@@ -39,7 +46,7 @@ def root(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file; see docs/testbed.md.")],
     store: StoreFile,
@@ -64,7 +71,7 @@ def run(
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def status(
     store: StoreFile, name: ExperimentName = None, seed: Seed = 0, json: Json = False
 ) -> None:
@@ -80,7 +87,7 @@ def status(
         experiment_tables.print_status(answer)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def report(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for report.html, the figures and the numbers.")],
@@ -97,11 +104,18 @@ def report(
     print_answer({"out": str(out), "files": written}, json)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def export(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for one file per table.")],
-    format: Annotated[str, typer.Option("--format", help="csv, parquet, or both.")] = "both",
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="csv, parquet, or both.",
+            autocompletion=one_of("csv", "parquet", "both"),
+        ),
+    ] = "both",
     name: ExperimentName = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --out.")] = False,
     seed: Seed = 0,

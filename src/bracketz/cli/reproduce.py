@@ -6,15 +6,22 @@ from typing import Annotated
 import typer
 
 from bracketz.cli.experiment import Scheduler, SpecSeed, Workers, print_answer, run_and_sum_up
+from bracketz.cli.names import one_of
 from bracketz.cli.options import Json
 from bracketz.errors import InputError
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="grosse2015")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="grosse2015", autocompletion=one_of("grosse2015"))
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the store, the figures and the report.")],
     preset: Annotated[
-        str, typer.Option(help="quick (a few minutes) or full (the paper's size).")
+        str,
+        typer.Option(
+            help="quick (a few minutes) or full (the paper's size).",
+            autocompletion=one_of("quick", "full"),
+        ),
     ] = "quick",
     workers: Workers = None,
     scheduler: Scheduler = None,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bracketz.cli.names import one_of
 from bracketz.cli.options import (
     CheckpointFile,
     Columns,
@@ -37,10 +38,18 @@ def sandwich(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.9,
     path: Annotated[
-        str, typer.Option(help="tempered (AIS both ways) or prefix (SMC and SHME).")
+        str,
+        typer.Option(
+            help="tempered (AIS both ways) or prefix (SMC and SHME).",
+            autocompletion=one_of("tempered", "prefix"),
+        ),
     ] = "tempered",
     schedule: Annotated[
-        str, typer.Option(help="Of the tempered path: sigmoid, linear, or adapted to a pilot.")
+        str,
+        typer.Option(
+            help="Of the tempered path: sigmoid, linear, or adapted to a pilot.",
+            autocompletion=one_of("sigmoid", "linear", "adapted"),
+        ),
     ] = "sigmoid",
     pilot: Annotated[
         int, typer.Option(help="Distributions of the pilot of --schedule adapted.")

@@ -1,0 +1,133 @@
+"""What a person sees at 80 columns: help, lists, completion, progress."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from bracketz.cli import main
+from bracketz.cli.names import complete_models, shipped
+
+COMMANDS = [
+    ("models",),
+    ("estimators",),
+    ("simulate",),
+    ("estimate",),
+    ("sandwich",),
+    ("demo",),
+    ("compare",),
+    ("check",),
+    ("selftest",),
+    ("reproduce",),
+    ("experiment", "run"),
+    ("experiment", "status"),
+    ("experiment", "report"),
+    ("experiment", "export"),
+]
+
+
+@pytest.fixture
+def screen(monkeypatch, capsys, tmp_path):
+    """What a command prints at 80 columns on standard output; it must succeed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["bracketz", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+        return capsys.readouterr().out
+
+    return run
+
+
+def too_long(text):
+    return [line for line in text.split("\n") if len(line) > 80]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_shows_flags_as_flags(screen, words):
+    out = screen(*words, "--help")
+    assert "--json" in out and "<bool>" not in out and "--no-" not in out
+    assert f"Usage: bracketz {' '.join(words)}" in out and not too_long(out)
+
+
+def test_help_shows_the_defaults_of_the_models(screen):
+    from bracketz.models.registry import SHIPPED
+
+    shapes = {cls.default_shape for cls in SHIPPED.values()}
+    assert shapes == {(50, 25)}
+    components = {name: cls().components for name, cls in SHIPPED.items()}
+    assert {n for n, k in components.items() if k == 5} == {"low-rank", "inferred-low-rank"}
+    assert set(components.values()) == {5, 10}
+    for command in ("simulate", "sandwich", "check"):
+        out = screen(command, "--help")
+        for default in ("(50)", "(25)", "(the model's: 10, low-rank 5)"):
+            assert f"[default: {default}]" in out
+
+
+def test_the_help_of_estimate_lists_the_knobs_of_every_estimator(screen):
+    from bracketz.estimators.registry import ESTIMATORS
+
+    out = screen("estimate", "--help")
+    knobs = {line.split()[0]: line for line in out.split("\n") if "--" in line}
+    for name, cls in ESTIMATORS.items():
+        assert f"--{cls.knob} " in knobs[name]
+    assert "--resample-threshold 0.5" in out
+
+
+def test_lists_fit(screen):
+    for words in (("models",), ("estimators",)):
+        assert not too_long(screen(*words))
+    out = screen("models")
+    assert "inferred-binary-attributes" in out and "attribute_probability=0.3" in out
+
+
+def test_estimators_tell_names_side_cost_and_where_they_do_not_run(screen):
+    out = screen("estimators")
+    assert "likelihood weighting" in out and "distributions - 1 sweeps" in out and "upper*" in out
+    assert "hme has side none on observed data" in out
+    assert "not bic, vb, vb-sym, chib, cms, nested" in " ".join(out.split())
+    listed = {e["name"]: e for e in json.loads(screen("estimators", "--json"))["estimators"]}
+    assert all(e["full_name"] != name and e["cost"] for name, e in listed.items())
+    runs = listed["vb"]["models"]
+    assert runs["clustering"] is True and runs["inferred-clustering"] is False
+    assert listed["hme"]["side_observed"] == "none" and listed["shme"]["side_observed"] is None
+
+
+def test_completion_knows_what_is_registered():
+    from bracketz.estimators.registry import ESTIMATORS
+    from bracketz.models.registry import SHIPPED
+
+    assert shipped("estimators") == list(ESTIMATORS)
+    assert sorted(shipped("models")) == sorted(SHIPPED)
+    assert complete_models("low-rank,clu") == ["low-rank,clustering"]
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("bracketz sand", ["sandwich"]),
+        ("bracketz sandwich lo", ["low-rank"]),
+        ("bracketz estimate clustering re", ["reverse-ais"]),
+        ("bracketz check clustering --level st", ["standard"]),
+        ("bracketz reproduce gr", ["grosse2015"]),
+        # Nothing: the shell completes files.
+        ("bracketz sandwich clustering --data si", []),
+        ("bracketz experiment run sp", []),
+    ],
+)
+def test_completion_in_the_shell(screen, monkeypatch, line, words):
+    monkeypatch.setenv("_BRACKETZ_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    assert screen().split() == words
+
+
+def test_completion_can_be_installed(screen):
+    out = screen("--help")
+    assert "--install-completion" in out and "--show-completion" in out
