@@ -1,12 +1,17 @@
 """What a person sees at 80 columns: help, lists, completion, progress."""
 
+import io
 import json
 import os
+import re
 import sys
+import time
+from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
-from bracketz.cli import main
+from bracketz.cli import main, progress
 from bracketz.cli.names import complete_models, shipped
 
 COMMANDS = [
@@ -131,3 +136,89 @@ def test_completion_in_the_shell(screen, monkeypatch, line, words):
 def test_completion_can_be_installed(screen):
     out = screen("--help")
     assert "--install-completion" in out and "--show-completion" in out
+
+
+@pytest.fixture
+def terminal():
+    """Standard error as a terminal of 80 columns, for a progress: what has been drawn, line by
+    line."""
+    drawn = io.StringIO()
+
+    def attach(watcher):
+        watcher.console = Console(file=drawn, force_terminal=True, width=80, _environ={})
+
+        def lines():
+            text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn.getvalue())
+            return [line.rstrip() for line in re.split("[\r\n]+", text) if line.strip()]
+
+        return lines
+
+    return attach
+
+
+LONG = "inferred-binary-attributes on binary-attributes data ais distributions 20"
+
+
+def test_an_experiment_keeps_its_labels_and_counts(terminal):
+    bars = progress.ExperimentBars()
+    lines = terminal(bars)
+    bars.begin(1280, 0)
+    watcher = bars.session(SimpleNamespace(describe=lambda: LONG)).progress
+    watcher.begin("ais", 2999, 0)
+    watcher.advance(1999, -12345.6)
+    bars._bar.refresh()
+    one = [line for line in lines() if line.startswith("this one")][-1]
+    assert LONG in lines() and "1999/2999" in one and re.search(r"log weight -12,345.6, \d+ s", one)
+    assert any(line.startswith("all tasks") and "0/1280" in line for line in lines())
+    assert max(map(len, lines())) <= 80
+    result = SimpleNamespace(values=[-3.0, -5.0], run_seconds=1.0)
+    ended = SimpleNamespace(
+        task=SimpleNamespace(describe=lambda: LONG), result=result, message=None
+    )
+    bars.ended(ended, 1, 90.0)
+    bars.end()
+    assert any(line.endswith(": mean log evidence -4.0, 1.00 s") for line in lines())
+
+
+def test_a_long_label_leaves_room_for_the_bar(terminal):
+    bar = progress.ProgressBar()
+    lines = terminal(bar)
+    label = "binary-attributes, 12 components: simulated 2, lower 16384"
+    bar.begin(label, 16383, 0)
+    bar.advance(8191, -12345.6)
+    bar._bar.refresh()
+    bar.end()
+    assert label in lines() and any("8191/16383" in line and "━━" in line for line in lines())
+
+
+def test_a_spinner_says_what_takes_so_long_and_goes(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    bar = progress.ProgressBar()
+    lines = terminal(bar)
+    with bar.working("compiling both directions"):
+        bar._spinner._start.join()
+        assert "compiling both directions 0 s" in lines()[-1]
+        bar.begin("lower 32", 31, 0)
+        assert bar._spinner is None  # the bar has taken its place
+        with bar.working("conditionals.ratios"):
+            bar._bar.refresh()
+        assert "conditionals.ratios" in lines()[-1]
+        bar.end()
+    assert bar.console.file.getvalue().endswith("\x1b[2K")  # the last thing drawn is wiped
+
+
+def test_what_is_over_at_once_draws_nothing(terminal):
+    bar = progress.ProgressBar()
+    lines = terminal(bar)
+    with bar.working("compiling"):
+        pass
+    assert lines() == []
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_without_a_terminal_nothing_is_drawn(capsys, monkeypatch, quiet):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.waiting("loading JAX", quiet):
+        time.sleep(0.05)
+    out = capsys.readouterr()
+    assert out.out == "" and out.err == ""

@@ -65,9 +65,10 @@ def check(
         session=session,
     )
     if report is not None:
-        from bracketz.check.pages import write_pages
+        with session.working("drawing"):
+            from bracketz.check.pages import write_pages
 
-        write_pages(answer, report)
+            write_pages(answer, report)
     if json:
         tables.print_json(answer.to_json())
     else:

@@ -24,6 +24,13 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list:
         return _plain(super().get_params(ctx))
 
+    def invoke(self, ctx: Any) -> Any:
+        from bracketz.cli.progress import waiting
+
+        with waiting("loading JAX", quiet=bool(ctx.params.get("json"))):
+            import bracketz.models.registry  # noqa: F401  (JAX, and most of what a command needs)
+        return super().invoke(ctx)
+
 
 class Group(TyperGroup):
     """A command with commands of its own."""

@@ -111,9 +111,10 @@ def compare(
     )
     answer = run_compare(y, chosen, session=session, **knobs)
     if plot is not None:
-        from bracketz.plots import save_figure
+        with session.working("drawing"):
+            from bracketz.plots import save_figure
 
-        save_figure(answer.plot(), plot)
+            save_figure(answer.plot(), plot)
     if json:
         numbers = answer.to_json()
         tables.print_json(numbers | {"verdict": translated(numbers["verdict"])})

@@ -76,6 +76,7 @@ def sandwich(
     [dim]bracketz sandwich clustering --gap 0.5[/dim]
     """
     from bracketz.cli import parsing, tables
+    from bracketz.cli.progress import waiting
     from bracketz.data import simulate
     from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
@@ -85,7 +86,8 @@ def sandwich(
         refuse_existing(plot, force)
     if data is None:
         chosen = parsing.make_model(model, components, settings or [])
-        loaded = simulate(chosen, rows, columns, seed)
+        with waiting("simulating", json):
+            loaded = simulate(chosen, rows, columns, seed)
     else:
         if rows is not None or columns is not None:
             raise InputError(
@@ -112,11 +114,13 @@ def sandwich(
         checkpoint=checkpoint,
         resume=resume,
     )
-    answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
+    with session.working("compiling both directions"):  # until the first bar
+        answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
     if plot is not None:
-        from bracketz.plots import save_figure
+        with session.working("drawing"):
+            from bracketz.plots import save_figure
 
-        save_figure(answer.plot(), plot)
+            save_figure(answer.plot(), plot)
     if json:
         tables.print_json(answer.to_json())
     else:
