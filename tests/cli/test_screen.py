@@ -222,3 +222,25 @@ def test_without_a_terminal_nothing_is_drawn(capsys, monkeypatch, quiet):
         time.sleep(0.05)
     out = capsys.readouterr()
     assert out.out == "" and out.err == ""
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_a_comparison_fits(capsys, monkeypatch, validated):
+    from bracketz.cli.tables import print_comparison
+    from bracketz.core.results import Seconds
+    from bracketz.inference.compare import Candidate, Comparison, Simulated
+
+    monkeypatch.setenv("COLUMNS", "80")
+    simulated = (Simulated(-200.0, 0.0),) if validated else ()
+    candidates = tuple(
+        Candidate(model, k, lower, 10.2, 16384, ((16384, lower),), False, {}, simulated)
+        for model, k, lower in (
+            ("low-rank", 3, -13443.7),
+            ("binary-attributes", 10, -13444.7),
+            ("binary-attributes", 12, -14444.7),
+        )
+    )
+    print_comparison(Comparison(candidates, 20, 0.5, 0, Seconds(3.0, 4.0), -12.0, 3), True)
+    out = capsys.readouterr().out
+    assert "…" not in out and not too_long(out)
+    assert "-14444.7 ± 10.2" in out and "1001.0" in out and "bare mention" in out

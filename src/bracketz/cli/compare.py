@@ -69,7 +69,7 @@ def compare(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Which model do the data support? Evidence of each, hyperparameters inferred.
+    """Which model do the data support? Log evidence of each, hyperparameters inferred.
 
     Real data allow lower bounds only; --validate estimates how far they are from the truth.
     Exit code 1: validated, and not decided.

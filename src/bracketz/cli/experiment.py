@@ -1,5 +1,6 @@
 """``bracketz experiment run|status|report|export``: the testbed's commands."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -77,10 +78,12 @@ def status(
 ) -> None:
     """Show what is done, running and failed."""
     from bracketz.cli import experiment_tables, tables
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.analysis.status import status as look
 
-    answer = look(store, name, PAPERS)
+    with waiting("reading the store", json):
+        answer = look(store, name, PAPERS)
     if json:
         tables.print_json(answer)
     else:
@@ -96,12 +99,14 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report (one HTML page), the figures (PDF, PNG, SVG) and the numbers (CSV, JSON)."""
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import write
     from bracketz.testbed.store.frames import read_frames
 
-    written = write(read_frames(store, name, PAPERS), out)
-    print_answer({"out": str(out), "files": written}, json)
+    with waiting("drawing the figures", json):
+        written = write(read_frames(store, name, PAPERS), out)
+    print_answer({"out": str(out), "files": written, "report": str(out / "report.html")}, json)
 
 
 @experiment.command(cls=Command)
@@ -122,11 +127,13 @@ def export(
     json: Json = False,
 ) -> None:
     """Write every table, the summary and the truth as CSV and Parquet."""
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import export as write_tables
     from bracketz.testbed.store.frames import read_frames
 
-    written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
+    with waiting("writing the tables", json):
+        written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
     print_answer({"out": str(out), "files": written}, json)
 
 
@@ -134,7 +141,7 @@ def run_and_sum_up(
     spec, store: Path, workers: int | None, scheduler: str | None, *, quiet: bool
 ) -> dict:
     """Bring an experiment to its end here or on a cluster; how it stands then."""
-    from bracketz.cli.progress import ExperimentBars
+    from bracketz.cli.progress import ExperimentBars, waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.analysis.status import after_run
     from bracketz.testbed.run.runner import run_experiment
@@ -151,9 +158,12 @@ def run_and_sum_up(
         else:
             from bracketz.testbed.run.cluster import cluster
 
-            with cluster(workers, scheduler) as executor:
+            with ExitStack() as stack:
+                with waiting("starting the workers", quiet):
+                    executor = stack.enter_context(cluster(workers, scheduler))
                 standing = run_experiment(spec, opened, executor, bars)
-    return after_run(store, spec.name, standing, PAPERS)
+    with waiting("summing up", quiet):
+        return after_run(store, spec.name, standing, PAPERS)
 
 
 def print_answer(answer: dict, as_json: bool) -> None:

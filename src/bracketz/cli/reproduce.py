@@ -32,7 +32,9 @@ def reproduce(
 
     [dim]bracketz reproduce grosse2015 --preset quick --out out/[/dim]
     """
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS, spec_file
+    from bracketz.testbed.analysis.status import findings
     from bracketz.testbed.report.output import write
     from bracketz.testbed.spec.experiment import read
     from bracketz.testbed.store.frames import read_frames
@@ -44,6 +46,9 @@ def reproduce(
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
     store = out / "results.db"
     answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
-    answer["files"] = write(read_frames(store, chosen.name, PAPERS), out)
+    with waiting("deciding the claims and drawing the figures", json):
+        frames = read_frames(store, chosen.name, PAPERS)
+        answer["files"] = write(frames, out)
+        answer |= findings(frames) | {"report": str(out / "report.html")}
     print_answer(answer, json)
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)

@@ -50,12 +50,12 @@ def print_estimate(answer: "Estimate") -> None:
     Console().print(_answer_table(f"{answer.estimator} on {answer.model}", answer.rows()))
 
 
-def plain_table(*columns: Column | str, title: str = "") -> Table:
-    """Without lines between columns: they are what does not fit into 80 characters."""
+def plain_table(*columns: Column | str, title: str = "", gap: int = 2) -> Table:
+    """Without lines between columns, which would not fit into 80 characters."""
     return Table(
         *columns,
         box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
+        padding=(0, gap - 1, 0, 0),
         title=title or None,
         title_justify="left",
     )
@@ -163,39 +163,31 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     from bracketz.inference.compare import strength
 
     validated = answer.decided is not None
-    columns = [
-        "model",
-        "K",
-        "log evidence >=",
-        "±",
-        "distr.",
-        *(["off by"] if validated else []),
-        "behind",
-        "prob.",
+    names = ["distr.", *(["off by"] if validated else []), "behind", "prob."]
+    table = plain_table(
+        Column("model", overflow="fold"),
+        Column("K", no_wrap=True),
+        Column("lower", no_wrap=True),
+        *(Column(name, no_wrap=True) for name in names),
         "evidence against",
-    ]
-    table = Table(
-        *columns,
-        box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
-        title="evidence of each model: stochastic lower bounds, hyperparameters inferred",
-        title_justify="left",
+        title="log evidence >= lower: stochastic bounds, hyperparameters inferred",
+        gap=1,
     )
     for c, probability in zip(answer.candidates, answer.probabilities, strict=True):
         behind = answer.best.lower - c.lower
         margin = [f"{c.margin:.1f}" if c.margin is not None else ""] if validated else []
+        word = "" if c is answer.best else strength(behind)
         table.add_row(
             c.model,
             "" if c.components is None else str(c.components),
-            f"{c.lower:.1f}",
-            f"{c.standard_error:.1f}",
-            f"{c.distributions:,}" + ("" if c.settled else " +"),
+            f"{c.lower:.1f} ± {c.standard_error:.1f}",
+            f"{c.distributions:,}" + ("" if c.settled else "+"),
             *margin,
             f"{behind:.1f}",
             f"{probability:.3f}",
-            "" if c is answer.best else strength(behind),
+            word.removeprefix("not worth more than a "),
         )
-    console = Console(width=max(100, Console().width))
+    console = Console()
     console.print(table)
 
     def say(text):
@@ -225,16 +217,13 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
 
 
 def print_check(answer: "Report", folder) -> None:
-    table = Table(
+    table = plain_table(
         "check",
         "kind",
         "verdict",
         "statistic",
         "threshold",
-        box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
         title=f"{answer.model}, level {answer.level}, seed {answer.seed}",
-        title_justify="left",
     )
     for r in answer.results:
         if r.passed is None:
@@ -260,4 +249,4 @@ def print_check(answer: "Report", folder) -> None:
         highlight=False,
     )
     if folder is not None:
-        console.print(f"pictures and numbers: {folder}/report.html", highlight=False)
+        console.print(f"pictures and numbers: open {folder}/report.html", highlight=False)
