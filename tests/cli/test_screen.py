@@ -244,3 +244,16 @@ def test_a_comparison_fits(capsys, monkeypatch, validated):
     out = capsys.readouterr().out
     assert "…" not in out and not too_long(out)
     assert "-14444.7 ± 10.2" in out and "1001.0" in out and "bare mention" in out
+
+
+def test_ctrl_c_says_how_to_go_on(screen, monkeypatch, capsys):
+    from bracketz.cli import parsing
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(parsing, "make_model", interrupted)
+    monkeypatch.setattr(sys, "argv", ["bracketz", "check", "clustering"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130 and capsys.readouterr().err.startswith("stopped; ")

@@ -40,6 +40,8 @@ def main() -> None:
             raise
         _fail("not enough memory for data of this size; use fewer rows, components or chains")
     else:
+        if code == 130:  # what newer versions of typer make of Ctrl-C
+            _stopped()
         sys.exit(code if isinstance(code, int) else 0)
 
 

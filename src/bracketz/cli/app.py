@@ -19,8 +19,8 @@ from bracketz.cli.simulate import simulate
 
 app = typer.Typer(
     name="bracketz",
-    help="Bracket the log evidence: marginal likelihoods with two-sided bounds (bidirectional"
-    " Monte Carlo).",
+    help="Bracket the log evidence (the log marginal likelihood) between two bounds, by"
+    " bidirectional Monte Carlo.",
     cls=Group,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
