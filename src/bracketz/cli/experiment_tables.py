@@ -71,8 +71,8 @@ def _accuracy_table(console: Console, lines: list[dict[str, Any]]) -> None:
     table = plain_table(
         "estimator",
         *problems,
-        title=f"seconds per trial to an error below {ACCURATE:g} nats (in parentheses the smallest"
-        " error)",
+        title=f"time per trial to a root mean squared error below {ACCURATE:g} nats (in parentheses"
+        " the smallest error)",
     )
     for curve in dict.fromkeys(line["curve"] for line in lines):
         table.add_row(curve, *(shown(by_place.get((curve, problem))) for problem in problems))

@@ -35,7 +35,7 @@ SHORT = 20
 class RateColumn(ProgressColumn):
     def render(self, task):
         speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f}/s" if speed else "", style="dim")
+        return Text(f"{speed:,.0f}/s" if speed and speed >= 1 else "", style="dim")
 
 
 class ElapsedColumn(ProgressColumn):
