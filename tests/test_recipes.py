@@ -66,11 +66,14 @@ def test_an_estimator_is_one_file_and_one_line(package):
     append(package / "estimators" / "__init__.py", line_of("An estimator"))
     listed = json.loads(run(package, "-m", "bracketz", "estimators", "--json"))["estimators"]
     assert listed[-1]["name"] == "ti" and all(listed[-1]["models"].values())
+    assert listed[-1]["full_name"] == "thermodynamic integration"
     out = run(
         package,
         "-c",
         "import bracketz as bz\n"
         "from bracketz.check.evidence import make, runnable\n"
+        "from bracketz.cli.names import shipped\n"
+        "assert shipped('estimators')[-1] == 'ti' and shipped('models')[0] == 'clustering'\n"
         "assert 'ThermodynamicIntegration' in dir(bz)\n"
         "assert make('ti') == bz.ThermodynamicIntegration(distributions=3000)\n"
         "print(*runnable(bz.Clustering()))",
@@ -117,7 +120,14 @@ def test_a_model_is_one_folder_and_one_line(package):
     size = ("--rows", "4", "--columns", "1", "--gap", "2", "--chains", "4", "--seed", "1")
     answer = json.loads(run(package, "-m", "bracketz", "sandwich", "location", *size, "--json"))
     assert answer["model"] == "location" and answer["converged"]
-    assert run(package, "-c", "import bracketz; print(bracketz.Location.name)") == "location\n"
+    out = run(
+        package,
+        "-c",
+        "import bracketz\n"
+        "from bracketz.cli.names import shipped\n"
+        "print(bracketz.Location.name, shipped('models')[-1])",
+    )
+    assert out == "location location\n"
 
 
 @pytest.mark.slow

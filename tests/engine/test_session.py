@@ -1,5 +1,7 @@
 """What surrounds a run: the clock, the checkpoint, whoever watches."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,27 @@ def test_who_watches_is_told_of_beginning_progress_and_end():
     done = [step for kind, step, _ in middle]
     assert done == sorted(done) and done[-1] == 49
     assert middle[-1][2] == pytest.approx(answer.log_ml)
+
+
+class LongDiary(Diary):
+    """Wants to know of compiling too; the diary above does not and works as well."""
+
+    @contextmanager
+    def working(self, sentence):
+        self.told.append(("working", sentence))
+        yield
+        self.told.append(("worked",))
+
+
+def test_who_has_working_is_told_of_compiling_before_the_run_begins():
+    diary = LongDiary()
+    session = Session(progress=diary)
+    estimate(MODEL, DATA, AIS(distributions=50), trials=5, session=session)
+    first_steps = [line[0] for line in diary.told[:5]]
+    assert first_steps == ["working", "worked", "working", "worked", "begin"]
+    assert diary.told[0] == ("working", "compiling ais")
+    with Session(progress=Diary()).working("compiling"), Session().working("compiling"):
+        pass
 
 
 def test_the_end_is_told_even_when_the_work_fails():

@@ -279,4 +279,4 @@ def test_the_papers_values_stand_beside_ours(tmp_path, capsys, monkeypatch, with
     )
     monkeypatch.setattr(show_experiment, "Console", lambda: Console(width=120))
     show_experiment.print_status(progress_report.status(path, papers=PAPERS))
-    assert re.search(r"paper +│ -2390.6 \(13.1\)", capsys.readouterr().out)
+    assert re.search(r"paper +-2390.6 \(13.1\)", capsys.readouterr().out)

@@ -46,6 +46,52 @@ def test_run_and_status(bracketz):
     assert code == 0 and "clustering" in out and "accepted" in out
 
 
+def test_tables_fit_80_columns(bracketz, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = bracketz("experiment", "status", "--store", "results.db")
+    assert "…" not in out and max(map(len, out.split("\n"))) <= 80
+
+
+def test_reproduce_ends_with_claims_accuracy_and_the_path_to_open(capsys, monkeypatch):
+    from bracketz.cli import experiment_tables
+
+    monkeypatch.setenv("COLUMNS", "80")
+    models = ("clustering", "low-rank", "binary-attributes")
+    line = {"seconds_to_accurate": 0.03, "best_rmse": 1234.5}
+    answer = {
+        "experiment": "grosse2015-quick",
+        "tasks": 155,
+        "done": 155,
+        "ran": 0,
+        "seconds": 240.0,
+        "truth": [
+            {"problem": m, "data_seed": 0, "log_ml": -12345.67, "lower": -12345.67}
+            | {"upper": -12345.67, "gap": 120.31, "accepted": False}
+            for m in models
+        ],
+        "cross": [
+            {"problem": m, "data_seed": 0, "fit": f"inferred-{fit}", "true": fit == m}
+            | {"log_ml": -12345.6, "behind": 1234.5, "standard_error": 12.3}
+            | {"paper": -2345.6, "paper_behind": 123.4}
+            for m in models
+            for fit in models
+        ],
+        "failures": [],
+        "accuracy": [line | {"curve": "reverse-ais", "problem": m} for m in models[:2]]
+        + [{"curve": "vb", "problem": models[2], "best_rmse": 30.0, "seconds_to_accurate": None}],
+        "claims": {"hold": 30, "do_not_hold": 16, "not_run": 2},
+        "files": ["out/a.csv", "out/report.html"],
+        "report": "out/report.html",
+    }
+    experiment_tables.print_answer(answer)
+    out = capsys.readouterr().out
+    assert "…" not in out and max(map(len, out.split("\n"))) <= 80
+    assert "-12345.6 (1234.5)" in out and "30 ms (1234.5)" in out and "never (30.0)" in out
+    *_, claims, last = out.rstrip().split("\n")
+    assert claims == "48 claims: 30 hold, 16 do not hold, 2 not run"
+    assert last == "2 files written; open out/report.html"
+
+
 def test_a_truth_that_is_not_accepted_is_exit_code_1(bracketz, tmp_path):
     (tmp_path / "strict.toml").write_text(
         SMALL.replace("distributions = 300", "distributions = 300\nagree_within = 1e-9")
@@ -101,6 +147,10 @@ def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
     assert code == 0 and answer["done"] == answer["tasks"]
     ledger = json.loads((tmp_path / "out" / "ledger.json").read_text())
     assert len(ledger) >= 40 and {"claim", "paper", "ours", "holds", "query"} <= set(ledger[0])
+    holds = [claim["holds"] for claim in ledger]
+    assert list(answer["claims"].values()) == [holds.count(h) for h in (True, False, None)]
+    assert {"curve", "problem", "best_rmse"} <= set(answer["accuracy"][0])
+    assert answer["report"] in answer["files"]
     assert json.loads(bracketz("reproduce", "grosse2015", "--out", "out", "--json")[1])["ran"] == 0
 
 

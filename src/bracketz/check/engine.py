@@ -174,7 +174,8 @@ def weights(subject: Subject) -> Finding:
         error = float(np.max(jit_once(errors)(subject.key(name))))
         cases.append(
             Discrepancy(
-                error, f"an increment of log w on the {name} path is off by {error:.2g} nats."
+                error,
+                f"an increment of the log weight on the {name} path is off by {error:.2g} nats.",
             )
         )
     return worst(cases, "")

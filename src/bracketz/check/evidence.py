@@ -128,8 +128,8 @@ def _crooks(subject: Subject, name: str, path, **options) -> Finding:
     known = "with the exact evidence" if runs.truth is not None else "whatever the evidence"
     return Finding(
         crooks_p(runs),
-        f"log q_F(l)/q_B(l) = log Z - l along the whole range, {subject.sizes.data_sets} data"
-        f" sets, {known} ({name}).",
+        f"log q_F(l)/q_B(l) = log evidence - l along the whole range, {subject.sizes.data_sets}"
+        f" data sets, {known} ({name}).",
         picture=functools.partial(crooks, name, runs),
     )
 

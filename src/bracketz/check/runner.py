@@ -199,7 +199,8 @@ def verdicts(
     results: list[CheckResult] = []
     with double_precision(), session.task(f"check {subject.level}", len(chosen), 0) as report:
         for number, check in enumerate(chosen, start=1):
-            results.append(_verdict(check, subject, share))
+            with session.working(check.name):
+                results.append(_verdict(check, subject, share))
             report(number, math.nan)
             if results[-1].passed is False and not keep_going:
                 break

@@ -24,7 +24,7 @@ def main() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     usage_error: Any = typer.BadParameter.__mro__[1]  # click's UsageError, wherever typer keeps it
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="bracketz", standalone_mode=False)
     except usage_error as error:
         _fail(error.format_message() + _given_value(error))
     except InputError as error:
@@ -40,6 +40,8 @@ def main() -> None:
             raise
         _fail("not enough memory for data of this size; use fewer rows, components or chains")
     else:
+        if code == 130:  # what newer versions of typer make of Ctrl-C
+            _stopped()
         sys.exit(code if isinstance(code, int) else 0)
 
 

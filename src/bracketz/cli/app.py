@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from bracketz.cli.check import check
+from bracketz.cli.command import Command, Estimate, Group
 from bracketz.cli.compare import compare
 from bracketz.cli.demo import demo
 from bracketz.cli.estimate import estimate
@@ -18,9 +19,9 @@ from bracketz.cli.simulate import simulate
 
 app = typer.Typer(
     name="bracketz",
-    help="Bracket the log evidence: marginal likelihoods with two-sided bounds (bidirectional"
-    " Monte Carlo).",
-    add_completion=False,
+    help="Bracket the log evidence (the log marginal likelihood) between two bounds, by"
+    " bidirectional Monte Carlo.",
+    cls=Group,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -39,14 +40,17 @@ def root(
         print(context.get_help())
 
 
-app.command()(models)
-app.command()(estimators)
-app.command()(simulate)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(estimate)
-app.command()(sandwich)
-app.command()(demo)
-app.command()(compare)
-app.command()(check)
-app.command()(selftest)
+app.command(cls=Command)(models)
+app.command(cls=Command)(estimators)
+app.command(cls=Command)(simulate)
+app.command(
+    cls=Estimate,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(estimate)
+app.command(cls=Command)(sandwich)
+app.command(cls=Command)(demo)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(check)
+app.command(cls=Command)(selftest)
 app.add_typer(experiment)
-app.command()(reproduce)
+app.command(cls=Command)(reproduce)

@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from bracketz.cli.options import Columns, Components, Json, ModelName, Rows, Seed, Settings
+from bracketz.cli.options import Columns, Components, Json, Level, ModelName, Rows, Seed, Settings
 from bracketz.errors import InputError
 
 
 def check(
     model: ModelName,
-    level: Annotated[
-        str, typer.Option(help="quick, standard or deep: how much the statistical checks draw.")
-    ] = "standard",
+    level: Level = "standard",
     everything: Annotated[
         bool, typer.Option("--all", help="Go on after the first failure.")
     ] = False,
@@ -67,9 +65,10 @@ def check(
         session=session,
     )
     if report is not None:
-        from bracketz.check.pages import write_pages
+        with session.working("drawing"):
+            from bracketz.check.pages import write_pages
 
-        write_pages(answer, report)
+            write_pages(answer, report)
     if json:
         tables.print_json(answer.to_json())
     else:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bracketz.cli.names import complete_models, one_of
 from bracketz.cli.options import CheckpointFile, Json, Resume, Seed, Settings
 from bracketz.cli.words import translated
 from bracketz.errors import InputError, unknown
@@ -14,11 +15,18 @@ from bracketz.errors import InputError, unknown
 def compare(
     data: Annotated[Path, typer.Option(help="Observed data: .csv or .npy, N rows and D columns.")],
     models: Annotated[
-        str, typer.Option(help="Names with commas between; your own module:Class too.")
+        str,
+        typer.Option(
+            help="Names with commas between; your own module:Class too.",
+            autocompletion=complete_models,
+        ),
     ] = "clustering,low-rank,binary-attributes",
     components: Annotated[
         str | None,
-        typer.Option(help="Numbers of components to try, such as 2,3,5,8  [default: the models']"),
+        typer.Option(
+            help="Numbers of components to try, such as 2,3,5,8.",
+            show_default="the models': 10, low-rank 5",
+        ),
     ] = None,
     settings: Settings = None,
     standardize: Annotated[
@@ -30,7 +38,10 @@ def compare(
     ] = False,
     missing: Annotated[
         str,
-        typer.Option(help="Missing entries: refuse, or ignore (treated as unobserved, exactly)."),
+        typer.Option(
+            help="Missing entries: refuse, or ignore (treated as unobserved, exactly).",
+            autocompletion=one_of("refuse", "ignore"),
+        ),
     ] = "refuse",
     validate: Annotated[
         bool,
@@ -58,7 +69,7 @@ def compare(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Which model do the data support? Evidence of each, hyperparameters inferred.
+    """Which model do the data support? Log evidence of each, hyperparameters inferred.
 
     Real data allow lower bounds only; --validate estimates how far they are from the truth.
     Exit code 1: validated, and not decided.
@@ -100,9 +111,10 @@ def compare(
     )
     answer = run_compare(y, chosen, session=session, **knobs)
     if plot is not None:
-        from bracketz.plots import save_figure
+        with session.working("drawing"):
+            from bracketz.plots import save_figure
 
-        save_figure(answer.plot(), plot)
+            save_figure(answer.plot(), plot)
     if json:
         numbers = answer.to_json()
         tables.print_json(numbers | {"verdict": translated(numbers["verdict"])})

@@ -19,6 +19,7 @@ def demo(
 ) -> None:
     """Sandwich the paper's three models at the paper's size, to a gap of at most 1 nat."""
     from bracketz.cli import parsing, tables
+    from bracketz.cli.progress import waiting
     from bracketz.data import simulate
     from bracketz.data.files import refuse_existing
     from bracketz.inference import sandwich
@@ -32,13 +33,16 @@ def demo(
     answers = []
     for name in MODELS:
         chosen = parsing.make_model(name, None, [])
-        data = simulate(chosen, seed=seed)
+        with waiting("simulating", json):
+            data = simulate(chosen, seed=seed)
         session = parsing.make_session(
             {}, data.y, quiet=json, max_seconds=None, checkpoint=None, resume=False
         )
         session.progress.note(f"{name}: 50 x 25, {chosen.components} components")
-        answers.append(sandwich(chosen, data, gap=1.0, seed=seed, session=session))
-    save_figure(closing_bounds_of_all(answers), picture)
+        with session.working("compiling both directions"):  # until the first bar
+            answers.append(sandwich(chosen, data, gap=1.0, seed=seed, session=session))
+    with session.working("drawing"):
+        save_figure(closing_bounds_of_all(answers), picture)
     summary = {"sandwiches": [answer.to_json() for answer in answers]}
     numbers.write_text(json_module.dumps(summary, indent=2))
     if json:

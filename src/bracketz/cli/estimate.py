@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli.names import complete_estimator
 from bracketz.cli.options import CheckpointFile, Components, Json, ModelName, Resume, Seed, Settings
 from bracketz.errors import InputError
 
@@ -13,7 +14,12 @@ def estimate(
     context: typer.Context,
     model: ModelName,
     estimator: Annotated[
-        str, typer.Argument(metavar="ESTIMATOR", help="See: bracketz estimators.")
+        str,
+        typer.Argument(
+            metavar="ESTIMATOR",
+            help="Its name, from the list below.",
+            autocompletion=complete_estimator,
+        ),
     ],
     data: Annotated[
         Path, typer.Option(help="sim.npz from bracketz simulate, or observed data as .npy or .csv.")
@@ -26,7 +32,7 @@ def estimate(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Run one estimator. Its knobs are further options, such as --distributions 1000 for ais.
+    """Run one estimator; its knobs are further options, such as --distributions 1000 for ais.
 
     [dim]bracketz estimate clustering ais --data sim.npz --distributions 1000[/dim]
     """

@@ -1,15 +1,19 @@
 """``bracketz experiment run|status|report|export``: the testbed's commands."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bracketz.cli.command import Command, Group
+from bracketz.cli.names import one_of
 from bracketz.cli.options import Json
 from bracketz.errors import InputError
 
 experiment = typer.Typer(
     name="experiment",
+    cls=Group,
     help="Run every estimator against ground truth; see docs/testbed.md.",
     no_args_is_help=False,
     rich_markup_mode="rich",
@@ -19,7 +23,9 @@ StoreFile = Annotated[Path, typer.Option("--store", help="The results (SQLite)."
 Seed = Annotated[int, typer.Option(help="Taken by every command; nothing here is random.")]
 SpecSeed = Annotated[
     int | None,
-    typer.Option(help="Instead of the spec's seed.  [default: the spec's]", min=0, max=2**32 - 1),
+    typer.Option(
+        help="Instead of the spec's seed.", show_default="the spec's", min=0, max=2**32 - 1
+    ),
 ]
 Workers = Annotated[
     int | None, typer.Option(help="Run on this many Dask worker processes here.", min=1, max=1024)
@@ -29,7 +35,9 @@ Scheduler = Annotated[
 ]
 ExperimentName = Annotated[
     str | None,
-    typer.Option("--experiment", help="Which, if the store holds several.  [default: the latest]"),
+    typer.Option(
+        "--experiment", help="Which, if the store holds several.", show_default="the latest"
+    ),
 ]
 
 
@@ -39,7 +47,7 @@ def root(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A TOML file; see docs/testbed.md.")],
     store: StoreFile,
@@ -64,23 +72,25 @@ def run(
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def status(
     store: StoreFile, name: ExperimentName = None, seed: Seed = 0, json: Json = False
 ) -> None:
     """Show what is done, running and failed."""
     from bracketz.cli import experiment_tables, tables
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.analysis.status import status as look
 
-    answer = look(store, name, PAPERS)
+    with waiting("reading the store", json):
+        answer = look(store, name, PAPERS)
     if json:
         tables.print_json(answer)
     else:
         experiment_tables.print_status(answer)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def report(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for report.html, the figures and the numbers.")],
@@ -89,30 +99,41 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the report (one HTML page), the figures (PDF, PNG, SVG) and the numbers (CSV, JSON)."""
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import write
     from bracketz.testbed.store.frames import read_frames
 
-    written = write(read_frames(store, name, PAPERS), out)
-    print_answer({"out": str(out), "files": written}, json)
+    with waiting("drawing the figures", json):
+        written = write(read_frames(store, name, PAPERS), out)
+    print_answer({"out": str(out), "files": written, "report": str(out / "report.html")}, json)
 
 
-@experiment.command()
+@experiment.command(cls=Command)
 def export(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for one file per table.")],
-    format: Annotated[str, typer.Option("--format", help="csv, parquet, or both.")] = "both",
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="csv, parquet, or both.",
+            autocompletion=one_of("csv", "parquet", "both"),
+        ),
+    ] = "both",
     name: ExperimentName = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --out.")] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Write every table, the summary and the truth as CSV and Parquet."""
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import export as write_tables
     from bracketz.testbed.store.frames import read_frames
 
-    written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
+    with waiting("writing the tables", json):
+        written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
     print_answer({"out": str(out), "files": written}, json)
 
 
@@ -120,7 +141,7 @@ def run_and_sum_up(
     spec, store: Path, workers: int | None, scheduler: str | None, *, quiet: bool
 ) -> dict:
     """Bring an experiment to its end here or on a cluster; how it stands then."""
-    from bracketz.cli.progress import ExperimentBars
+    from bracketz.cli.progress import ExperimentBars, waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.analysis.status import after_run
     from bracketz.testbed.run.runner import run_experiment
@@ -137,9 +158,12 @@ def run_and_sum_up(
         else:
             from bracketz.testbed.run.cluster import cluster
 
-            with cluster(workers, scheduler) as executor:
+            with ExitStack() as stack:
+                with waiting("starting the workers", quiet):
+                    executor = stack.enter_context(cluster(workers, scheduler))
                 standing = run_experiment(spec, opened, executor, bars)
-    return after_run(store, spec.name, standing, PAPERS)
+    with waiting("summing up", quiet):
+        return after_run(store, spec.name, standing, PAPERS)
 
 
 def print_answer(answer: dict, as_json: bool) -> None:

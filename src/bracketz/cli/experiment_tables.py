@@ -4,22 +4,21 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 
 from bracketz.cli.progress import duration
+from bracketz.cli.tables import plain_table
 
 
 def print_status(answer: dict[str, Any]) -> None:
-    title = f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done"
-    table = Table(
+    table = plain_table(
         "model",
         "estimator",
         "done",
         "running",
         "failed",
         "to do",
-        title=title,
-        title_justify="left",
+        title=f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done",
     )
     for g in answer["groups"]:
         counts = (g["done"], g["running"], g["failed"], g["pending"])
@@ -31,15 +30,53 @@ def print_status(answer: dict[str, Any]) -> None:
 
 def print_answer(answer: dict[str, Any]) -> None:
     console = Console()
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True)
+
     if "tasks" in answer:
-        console.print(
+        say(
             f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done,"
-            f" {answer['ran']} of them now, in {duration(answer['seconds'])}",
-            highlight=False,
+            f" {answer['ran']} of them now, in {duration(answer['seconds'])}"
         )
         _truth_and_failures(console, answer)
-    for file in answer.get("files", []):
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True)
+    if "accuracy" in answer:
+        _accuracy_table(console, answer["accuracy"])
+    if any(answer.get("claims", {}).values()):
+        claims = answer["claims"]
+        say(
+            f"{sum(claims.values())} claims: {claims['hold']} hold, {claims['do_not_hold']} do not"
+            f" hold, {claims['not_run']} not run"
+        )
+    if "report" in answer:
+        say(f"{len(answer['files'])} files written; open {answer['report']}")
+    else:
+        for file in answer.get("files", []):
+            say(f"wrote {file}")
+
+
+def _accuracy_table(console: Console, lines: list[dict[str, Any]]) -> None:
+    """Curves down, models across: when a trial is first accurate, and the best it gets."""
+    from bracketz.testbed.analysis.ledger import seconds
+    from bracketz.testbed.analysis.measures import ACCURATE
+
+    def shown(line: dict[str, Any] | None) -> str:
+        if line is None or line["best_rmse"] is None:
+            return "not run" if line is None else "not judged"
+        first = line["seconds_to_accurate"]
+        return f"{'never' if first is None else seconds(first)} ({line['best_rmse']:.1f})"
+
+    problems = list(dict.fromkeys(line["problem"] for line in lines))
+    by_place = {(line["curve"], line["problem"]): line for line in lines}
+    table = plain_table(
+        "estimator",
+        *problems,
+        title=f"time per trial to a root mean squared error below {ACCURATE:g} nats (in parentheses"
+        " the smallest error)",
+    )
+    for curve in dict.fromkeys(line["curve"] for line in lines):
+        table.add_row(curve, *(shown(by_place.get((curve, problem))) for problem in problems))
+    console.print(table)
 
 
 def _cross_table(console: Console, cells: list[dict[str, Any]]) -> None:
@@ -54,7 +91,11 @@ def _cross_table(console: Console, cells: list[dict[str, Any]]) -> None:
 
     fits = list(dict.fromkeys(cell["fit"] for cell in cells))
     several = len({cell["data_seed"] for cell in cells}) > 1
-    table = Table("log evidence of fits", *(fit.replace("inferred-", "inferred ") for fit in fits))
+    table = plain_table(
+        "data",
+        *(fit.replace("inferred-", "inferred ") for fit in fits),
+        title="log evidence of fits (in parentheses how far behind the model that made the data)",
+    )
     for (problem, data_seed), group in groupby(
         cells, lambda cell: (cell["problem"], cell["data_seed"])
     ):
@@ -75,11 +116,22 @@ def _cross_table(console: Console, cells: list[dict[str, Any]]) -> None:
 
 def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
     if answer["truth"]:
-        table = Table("ground truth", "data seed", "log evidence", "lower", "upper", "gap", "")
+        several = len({t["data_seed"] for t in answer["truth"]}) > 1
+        table = plain_table(
+            "model",
+            *(["data seed"] if several else []),
+            Column("log evidence", no_wrap=True),
+            "lower",
+            "upper",
+            "gap",
+            "",
+            title="ground truth",
+        )
         for t in answer["truth"]:
             verdict = "accepted" if t["accepted"] else "[bold]not accepted[/bold]"
             cells = (f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap"))
-            table.add_row(t["problem"], str(t["data_seed"]), *cells, verdict)
+            seed = [str(t["data_seed"])] if several else []
+            table.add_row(t["problem"], *seed, *cells, verdict)
         console.print(table)
         if not all(t["accepted"] for t in answer["truth"]):
             console.print(

@@ -15,10 +15,11 @@ def models(seed: Seed = 0, json: Json = False) -> None:
     listed = []
     for name, cls in SHIPPED.items():
         text = cls.__doc__ if name in INFERRED else sys.modules[cls.__module__].__doc__
+        summary = " ".join((text or "").split("\n\n")[0].split())
         listed.append(
             {
                 "name": name,
-                "summary": (text or "").split("\n")[0],
+                "summary": summary.partition(". ")[0].removesuffix(".") + ".",
                 "defaults": {f.name: f.default for f in dataclasses.fields(cls)},
                 "values": described(hyperparameters(cls())),
             }

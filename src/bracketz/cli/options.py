@@ -5,22 +5,36 @@ from typing import Annotated
 
 import typer
 
+from bracketz.cli.names import complete_model, one_of
+
 ModelName = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="clustering, low-rank, binary-attributes, or your own module:Class."
+        metavar="MODEL",
+        help="clustering, low-rank, binary-attributes, or your own module:Class.",
+        autocompletion=complete_model,
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Everything random follows from this number.")]
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
 ]
-Rows = Annotated[int | None, typer.Option(help="Data points N  [default: 50]")]
-Columns = Annotated[int | None, typer.Option(help="Columns D  [default: 25]")]
-Components = Annotated[int | None, typer.Option(help="Components K  [default: the model's]")]
+Rows = Annotated[int | None, typer.Option(help="Data points N.", show_default="50")]
+Columns = Annotated[int | None, typer.Option(help="Columns D.", show_default="25")]
+Components = Annotated[
+    int | None,
+    typer.Option(help="Components K.", show_default="the model's: 10, low-rank 5"),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; see: bracketz models."),
+]
+Level = Annotated[
+    str,
+    typer.Option(
+        help="quick, standard or deep: how much the statistical checks draw.",
+        autocompletion=one_of("quick", "standard", "deep"),
+    ),
 ]
 CheckpointFile = Annotated[
     Path | None, typer.Option("--checkpoint", help="Save the chains here every few seconds.")

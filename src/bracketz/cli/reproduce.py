@@ -6,15 +6,22 @@ from typing import Annotated
 import typer
 
 from bracketz.cli.experiment import Scheduler, SpecSeed, Workers, print_answer, run_and_sum_up
+from bracketz.cli.names import one_of
 from bracketz.cli.options import Json
 from bracketz.errors import InputError
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="grosse2015")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="grosse2015", autocompletion=one_of("grosse2015"))
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the store, the figures and the report.")],
     preset: Annotated[
-        str, typer.Option(help="quick (a few minutes) or full (the paper's size).")
+        str,
+        typer.Option(
+            help="quick (a few minutes) or full (the paper's size).",
+            autocompletion=one_of("quick", "full"),
+        ),
     ] = "quick",
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -25,7 +32,9 @@ def reproduce(
 
     [dim]bracketz reproduce grosse2015 --preset quick --out out/[/dim]
     """
+    from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS, spec_file
+    from bracketz.testbed.analysis.status import findings
     from bracketz.testbed.report.output import write
     from bracketz.testbed.spec.experiment import read
     from bracketz.testbed.store.frames import read_frames
@@ -37,6 +46,9 @@ def reproduce(
         raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
     store = out / "results.db"
     answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
-    answer["files"] = write(read_frames(store, chosen.name, PAPERS), out)
+    with waiting("deciding the claims and drawing the figures", json):
+        frames = read_frames(store, chosen.name, PAPERS)
+        answer["files"] = write(frames, out)
+        answer |= findings(frames) | {"report": str(out / "report.html")}
     print_answer(answer, json)
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bracketz.cli.names import one_of
 from bracketz.cli.options import (
     CheckpointFile,
     Columns,
@@ -37,10 +38,18 @@ def sandwich(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.9,
     path: Annotated[
-        str, typer.Option(help="tempered (AIS both ways) or prefix (SMC and SHME).")
+        str,
+        typer.Option(
+            help="tempered (AIS both ways) or prefix (SMC and SHME).",
+            autocompletion=one_of("tempered", "prefix"),
+        ),
     ] = "tempered",
     schedule: Annotated[
-        str, typer.Option(help="Of the tempered path: sigmoid, linear, or adapted to a pilot.")
+        str,
+        typer.Option(
+            help="Of the tempered path: sigmoid, linear, or adapted to a pilot.",
+            autocompletion=one_of("sigmoid", "linear", "adapted"),
+        ),
     ] = "sigmoid",
     pilot: Annotated[
         int, typer.Option(help="Distributions of the pilot of --schedule adapted.")
@@ -67,6 +76,7 @@ def sandwich(
     [dim]bracketz sandwich clustering --gap 0.5[/dim]
     """
     from bracketz.cli import parsing, tables
+    from bracketz.cli.progress import waiting
     from bracketz.data import simulate
     from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
@@ -76,7 +86,8 @@ def sandwich(
         refuse_existing(plot, force)
     if data is None:
         chosen = parsing.make_model(model, components, settings or [])
-        loaded = simulate(chosen, rows, columns, seed)
+        with waiting("simulating", json):
+            loaded = simulate(chosen, rows, columns, seed)
     else:
         if rows is not None or columns is not None:
             raise InputError(
@@ -103,11 +114,13 @@ def sandwich(
         checkpoint=checkpoint,
         resume=resume,
     )
-    answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
+    with session.working("compiling both directions"):  # until the first bar
+        answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
     if plot is not None:
-        from bracketz.plots import save_figure
+        with session.working("drawing"):
+            from bracketz.plots import save_figure
 
-        save_figure(answer.plot(), plot)
+            save_figure(answer.plot(), plot)
     if json:
         tables.print_json(answer.to_json())
     else:

@@ -4,13 +4,11 @@ from typing import Annotated
 
 import typer
 
-from bracketz.cli.options import Json, Seed
+from bracketz.cli.options import Json, Level, Seed
 
 
 def selftest(
-    level: Annotated[
-        str, typer.Option(help="quick, standard or deep: how much the statistical checks draw.")
-    ] = "standard",
+    level: Level = "standard",
     everything: Annotated[
         bool, typer.Option("--all", help="Go on after the first failure.")
     ] = False,

@@ -26,15 +26,16 @@ def simulate(
     """
     from bracketz import data
     from bracketz.cli import parsing, tables
+    from bracketz.cli.progress import waiting
     from bracketz.data.files import refuse_existing
     from bracketz.data.identity import described
 
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz, got {out}")
     refuse_existing(out, force)
-    drawn = data.simulate(
-        parsing.make_model(model, components, settings or []), rows, columns, seed
-    )
+    chosen = parsing.make_model(model, components, settings or [])
+    with waiting("simulating", json):
+        drawn = data.simulate(chosen, rows, columns, seed)
     data.save(drawn, out, force=force)
     n, d = drawn.y.shape
     if json:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
 
 from bracketz.cli.words import translated
 
@@ -48,41 +50,90 @@ def print_estimate(answer: "Estimate") -> None:
     Console().print(_answer_table(f"{answer.estimator} on {answer.model}", answer.rows()))
 
 
-def print_models(models: list[dict]) -> None:
-    table = Table("model", "what it is", "hyperparameters (--set) and their defaults")
-    for m in models:
-        settings = ", ".join(
-            f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in m["defaults"].items()
-        )
-        table.add_row(m["name"], m["summary"], settings)
-    Console().print(table)
-
-
-def print_estimators(estimators: list[dict], models: list[str]) -> None:
-    table = Table(
-        "estimator",
-        "side",
-        *models,
-        title="which estimator runs on which model",
+def plain_table(*columns: Column | str, title: str = "", gap: int = 2) -> Table:
+    """Without lines between columns, which would not fit into 80 characters."""
+    return Table(
+        *columns,
+        box=box.SIMPLE,
+        padding=(0, gap - 1, 0, 0),
+        title=title or None,
         title_justify="left",
+    )
+
+
+def print_models(models: list[dict]) -> None:
+    console = Console()
+    for m in models:
+        settings = [
+            f"{k}={v:g}" if isinstance(v, float) else f"{k}={'auto' if v is None else v}"
+            for k, v in m["defaults"].items()
+        ]
+        console.print(Text(m["name"], style="bold"))
+        console.print(Padding(Text(m["summary"]), (0, 0, 0, 2)))
+        console.print(Padding(_unbroken(settings, console.width - 2), (0, 0, 1, 2)), style="dim")
+    console.print(
+        "Under each model: its hyperparameters and their defaults; --set NAME=VALUE changes one.",
+        highlight=False,
+    )
+
+
+def _unbroken(words: list[str], width: int) -> Text:
+    """Words in lines of at most ``width`` characters, broken between them only."""
+    lines = [words[0]] if words else []
+    for word in words[1:]:
+        if len(lines[-1]) + 2 + len(word) <= width:
+            lines[-1] += f"  {word}"
+        else:
+            lines.append(word)
+    return Text("\n".join(lines))
+
+
+def print_estimators(estimators: list[dict]) -> None:
+    table = plain_table(
+        Column("estimator", no_wrap=True),
+        "in full",
+        "side",
+        "cost of one trial",
+        title="estimators",
     )
     for e in estimators:
         side = e["side"] + ("*" if e["needs_exact_sample"] else "")
-        table.add_row(e["name"], side, *("yes" if e["models"][m] else "no" for m in models))
+        table.add_row(e["name"], e["full_name"], side, e["cost"])
     console = Console()
     console.print(table)
-    console.print(
-        "* upper bounds need an exact posterior sample, that is, simulated data; hme has side none"
-        " otherwise\n",
-        highlight=False,
-    )
-    knobs = Table("estimator", "knobs and their defaults (the first trades accuracy for time)")
+    sentences = [
+        f"{e['name']} has side {e['side_observed']} on observed data."
+        for e in estimators
+        if e["side_observed"] not in (None, e["side"])
+    ]
+    if any(e["needs_exact_sample"] for e in estimators):
+        sentences = ["* simulated data only: it needs their exact posterior sample.", *sentences]
+    for sentence in sentences + _refusals(estimators):
+        console.print(sentence, highlight=False)
+
+
+def _refusals(estimators: list[dict]) -> list[str]:
+    """Which estimators do not run on which models."""
+    refused: dict[tuple[str, ...], list[str]] = {}
+    for model in estimators[0]["models"]:
+        missing = tuple(e["name"] for e in estimators if not e["models"][model])
+        refused.setdefault(missing, []).append(model)
+    return [
+        f"On {', '.join(models)}: " + (f"not {', '.join(missing)}." if missing else "all of them.")
+        for missing, models in refused.items()
+    ]
+
+
+def print_knobs(estimators: list[dict]) -> None:
+    console = Console()
+    console.print("\nknobs and their defaults; the first trades accuracy for time", style="italic")
+    widest = max(len(e["name"]) for e in estimators)
+    table = Table.grid(Column(no_wrap=True), Column(), padding=(0, 2, 0, 0))
     for e in estimators:
         ordered = sorted(e["knobs"].items(), key=lambda item: item[0] != e["knob"])
-        knobs.add_row(
-            e["name"], "  ".join(f"--{k} {'auto' if v is None else v}" for k, v in ordered)
-        )
-    console.print(knobs)
+        knobs = [f"--{k} {'auto' if v is None else v}" for k, v in ordered]
+        table.add_row(e["name"], _unbroken(knobs, console.width - widest - 2))
+    console.print(table)
 
 
 def print_demo(answers: "list[Sandwich]", picture: str) -> None:
@@ -112,39 +163,31 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     from bracketz.inference.compare import strength
 
     validated = answer.decided is not None
-    columns = [
-        "model",
-        "K",
-        "log evidence >=",
-        "±",
-        "distr.",
-        *(["off by"] if validated else []),
-        "behind",
-        "prob.",
+    names = ["distr.", *(["off by"] if validated else []), "behind", "prob."]
+    table = plain_table(
+        Column("model", overflow="fold"),
+        Column("K", no_wrap=True),
+        Column("lower", no_wrap=True),
+        *(Column(name, no_wrap=True) for name in names),
         "evidence against",
-    ]
-    table = Table(
-        *columns,
-        box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
-        title="evidence of each model: stochastic lower bounds, hyperparameters inferred",
-        title_justify="left",
+        title="log evidence >= lower: stochastic bounds, hyperparameters inferred",
+        gap=1,
     )
     for c, probability in zip(answer.candidates, answer.probabilities, strict=True):
         behind = answer.best.lower - c.lower
         margin = [f"{c.margin:.1f}" if c.margin is not None else ""] if validated else []
+        word = "" if c is answer.best else strength(behind)
         table.add_row(
             c.model,
             "" if c.components is None else str(c.components),
-            f"{c.lower:.1f}",
-            f"{c.standard_error:.1f}",
-            f"{c.distributions:,}" + ("" if c.settled else " +"),
+            f"{c.lower:.1f} ± {c.standard_error:.1f}",
+            f"{c.distributions:,}" + ("" if c.settled else "+"),
             *margin,
             f"{behind:.1f}",
             f"{probability:.3f}",
-            "" if c is answer.best else strength(behind),
+            word.removeprefix("not worth more than a "),
         )
-    console = Console(width=max(100, Console().width))
+    console = Console()
     console.print(table)
 
     def say(text):
@@ -174,16 +217,13 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
 
 
 def print_check(answer: "Report", folder) -> None:
-    table = Table(
+    table = plain_table(
         "check",
         "kind",
         "verdict",
         "statistic",
         "threshold",
-        box=box.SIMPLE,
-        padding=(0, 1, 0, 0),
         title=f"{answer.model}, level {answer.level}, seed {answer.seed}",
-        title_justify="left",
     )
     for r in answer.results:
         if r.passed is None:
@@ -209,4 +249,4 @@ def print_check(answer: "Report", folder) -> None:
         highlight=False,
     )
     if folder is not None:
-        console.print(f"pictures and numbers: {folder}/report.html", highlight=False)
+        console.print(f"pictures and numbers: open {folder}/report.html", highlight=False)

@@ -338,7 +338,8 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
         return jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:])[:chains], tree)
 
     began = time.perf_counter()
-    fresh = _start(program, seed_, stream_id, chain_ids)
+    with session.working(f"compiling {stream}"):
+        fresh = _start(program, seed_, stream_id, chain_ids)
     leaves, treedef = jax.tree.flatten(fresh)
     saved = session.restore(stream)
     done = 0
@@ -362,8 +363,9 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
         )
         return jax.block_until_ready(carry)
 
-    carry = advance(carry, done, done)  # no steps: compiles, if need be
-    values, stopped = unblocked(_log_values(program, carry))
+    with session.working(f"compiling {stream}"):
+        carry = advance(carry, done, done)  # no steps: compiles, if need be
+        values, stopped = unblocked(_log_values(program, carry))
     compile_seconds = time.perf_counter() - began
 
     run_seconds = 0.0

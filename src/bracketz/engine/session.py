@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +12,11 @@ from bracketz.errors import InputError
 
 
 class Progress(Protocol):
-    """Someone who watches; the command line's is a Rich bar."""
+    """Someone who watches; the command line's is a Rich bar.
+
+    One that also has ``working(sentence)``, a context manager, is told what goes on where there are
+    no steps to count (``Session.working``).
+    """
 
     def begin(self, label: str, total: int | None, done: int) -> None: ...
     def advance(self, done: int, value: float) -> None: ...
@@ -42,7 +46,8 @@ class Session:
     Args:
         max_seconds: soft time limit, from now on; None: none.
         checkpoint: where chains are kept; None: nowhere.
-        progress: who watches (``begin``, ``advance``, ``end``, ``note``); None: nobody.
+        progress: who watches (``begin``, ``advance``, ``end``, ``note``, and ``working`` if it
+            likes); None: nobody.
 
     Raises:
         InputError: ``max_seconds`` is not positive.
@@ -99,6 +104,19 @@ class Session:
         """``Checkpoint.save``."""
         assert self.checkpoint is not None
         self.checkpoint.save(stream, step, leaves)
+
+    def working(self, sentence: str) -> AbstractContextManager[None]:
+        """Tell whoever watches what goes on while there are no steps to count: a context manager.
+
+        Args:
+            sentence: such as "compiling ais".
+
+        Returns:
+            What the progress's own ``working`` gives; where it has none, a context that does
+            nothing.
+        """
+        tell = getattr(self.progress, "working", None)
+        return nullcontext() if tell is None else tell(sentence)
 
     @contextmanager
     def task(

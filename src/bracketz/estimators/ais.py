@@ -41,6 +41,8 @@ class AIS(Estimator):
     delta: float = 4.0
 
     name = "ais"
+    full_name = "annealed importance sampling"
+    cost = "distributions - 1 sweeps"
     knob = "distributions"
     combine = Combine.ARITHMETIC
     generous = {"distributions": 300}

@@ -34,6 +34,10 @@ class Estimator(ABC):
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     #: What it is called.
     name: ClassVar[str]
+    #: The same in full, as in a sentence; lists show ``name`` where there is none.
+    full_name: ClassVar[str] = ""
+    #: What one trial costs, in words and in terms of the knobs ("distributions - 1 sweeps").
+    cost: ClassVar[str] = ""
     #: The field that trades accuracy for time.
     knob: ClassVar[str]
     #: How trials become one value.

@@ -78,6 +78,8 @@ class BIC(Estimator):
     restarts: int = 10
 
     name = "bic"
+    full_name = "Bayesian information criterion"
+    cost = "restarts fits"
     knob = "restarts"
     combine = Combine.MAXIMUM
     consistent = False

@@ -141,6 +141,8 @@ class Chib(Estimator):
     point: str = "chain"
 
     name = "chib"
+    full_name = "Chib's method"
+    cost = "burn-in + 2 * samples sweeps"
     knob = "samples"
     combine = Combine.MEAN_LOG
     generous = {"samples": 300, "burn_in": 50}
@@ -202,6 +204,8 @@ class CMS(Chib):
     """
 
     name = "cms"
+    full_name = "Chib-Murray-Salakhutdinov"
+    cost = "burn-in + 3 * samples sweeps"
     combine = Combine.ARITHMETIC
     allowance = 0.01
 

@@ -57,8 +57,8 @@ class PosteriorWeights(Program):
 class HarmonicMean(Estimator):
     """Harmonic mean of the likelihood over a posterior chain; E[1/p^] = 1 / p(y).
 
-    A stochastic upper bound from an exact sample, else no bound. Cost: one sweep and one density a
-    proposal.
+    A stochastic upper bound from an exact sample, else no bound. Cost: one sweep and one density
+    per proposal.
 
     Args:
         proposals: states of the chain (the knob).
@@ -84,6 +84,8 @@ class HarmonicMean(Estimator):
     burn_in: int | None = None
 
     name = "hme"
+    full_name = "harmonic mean estimator"
+    cost = "one sweep and density per proposal"
     knob = "proposals"
     combine = Combine.HARMONIC
     generous = {"proposals": 500}

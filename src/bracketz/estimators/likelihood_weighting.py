@@ -74,6 +74,8 @@ class LikelihoodWeighting(Estimator):
     proposals: int = 1000
 
     name = "lw"
+    full_name = "likelihood weighting"
+    cost = "one density per proposal"
     knob = "proposals"
     combine = Combine.ARITHMETIC
     generous = {"proposals": 20_000}

@@ -129,6 +129,8 @@ class Nested(Estimator):
     volume: str = "geometric"
 
     name = "nested"
+    full_name = "nested sampling"
+    cost = "steps * transitions sweeps"
     knob = "transitions"
     combine = Combine.MEAN_LOG
     generous = {"transitions": 10, "particles": 30}

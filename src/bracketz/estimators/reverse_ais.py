@@ -31,6 +31,7 @@ class ReverseAIS(AIS):
     """
 
     name = "reverse-ais"
+    full_name = "reverse annealed importance sampling"
     combine = Combine.HARMONIC
     reverses = "ais"
     allowance = 0.15  # all chains begin at one sample

@@ -37,6 +37,7 @@ class SHME(SMC):
     """
 
     name = "shme"
+    full_name = "sequential harmonic mean estimator"
     combine = Combine.HARMONIC
     reverses = "smc"
     allowance = None  # as for the harmonic mean

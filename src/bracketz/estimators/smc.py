@@ -46,6 +46,8 @@ class SMC(Estimator):
     resample_threshold: float = 0.5
 
     name = "smc"
+    full_name = "sequential Monte Carlo"
+    cost = "N * transitions * particles sweeps"
     knob = "transitions"
     combine = Combine.ARITHMETIC
     generous = {"transitions": 5, "particles": 20}

@@ -87,6 +87,8 @@ class VariationalBayes(Estimator):
     start: str = "random"
 
     name = "vb"
+    full_name = "variational Bayes"
+    cost = "restarts optimisations"
     knob = "restarts"
     combine = Combine.MAXIMUM
     generous = {"restarts": 4}
@@ -136,6 +138,7 @@ class SymmetricVariationalBayes(VariationalBayes):
     """
 
     name = "vb-sym"
+    full_name = "variational Bayes, symmetry-corrected"
 
     def side(self, data):
         return Side.NONE

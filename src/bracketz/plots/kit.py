@@ -89,8 +89,12 @@ def crooks(name: str, runs, ax=None):
         label="counts, ± 2 s.e.",
     )
     ends = (middle[seen].min() - 0.3, middle[seen].max() + 0.3) if seen.any() else (low, high)
-    right.plot(ends, ends, color=GREY, ls="--", lw=1, label="Crooks: log q_B/q_F = l - log Z")
-    right.set(xlabel="l - log Z  [nats]", ylabel="log (reverse / forward)", title="the whole range")
+    right.plot(
+        ends, ends, color=GREY, ls="--", lw=1, label="Crooks: log q_B/q_F = l - log evidence"
+    )
+    right.set(
+        xlabel="l - log evidence  [nats]", ylabel="log (reverse / forward)", title="the whole range"
+    )
     right.legend(frameon=False, fontsize=8)
     return _tidy(figure)
 

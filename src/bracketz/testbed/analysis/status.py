@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from bracketz.core.results import finite_json
-from bracketz.testbed.analysis import measures
+from bracketz.testbed.analysis import ledger, measures
 from bracketz.testbed.analysis.ledger import Paper
 from bracketz.testbed.run.runner import Standing
-from bracketz.testbed.store.frames import read_frames
+from bracketz.testbed.store.frames import Frames, read_frames
 from bracketz.testbed.store.store import Store
 
 STATES = ("done", "running", "failed", "pending")
@@ -71,3 +71,19 @@ def after_run(
         "accepted": bool(found) and all(t["accepted"] for t in found),
         "failures": state["failures"],
     }
+
+
+def findings(frames: Frames) -> dict[str, Any]:
+    """What ``reproduce`` ends with: how many claims hold, and how accurate each curve gets."""
+    summary = measures.summary(frames)
+    verdicts = [verdict.holds for verdict in ledger.decide(frames, summary)]
+    return finite_json(
+        {
+            "claims": {
+                "hold": verdicts.count(True),
+                "do_not_hold": verdicts.count(False),
+                "not_run": verdicts.count(None),
+            },
+            "accuracy": measures.headline(measures.pooled(summary)).to_dict("records"),
+        }
+    )
