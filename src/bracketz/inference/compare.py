@@ -399,7 +399,8 @@ class _Contender:
         means = {}
         if isinstance(self.inner, Inferred):
             means = {
-                n: np.tensordot(weights, a, 1).tolist() for n, a in states.hyper._asdict().items()
+                n: np.tensordot(weights, a, 1).tolist()
+                for n, a in self.inner.named(states.hyper).items()
             }
         return Candidate(
             model=self.name,
