@@ -766,8 +766,8 @@ _ENGINE = (
         "retract-weighs-a-prior-draw",
         "Under the prior proposal a leaving point is weighted at a latent drawn from its prior.",
         "paths/prefix.py",
-        "latent = after.sample(key)",
-        "latent = before.sample(key)",
+        "return left, self.log_edge(model, y, state, t)",
+        "return left, self.log_edge(model, y, left, t)",
         ("clustering", "binary-attributes"),
     ),
     Mutant(
@@ -984,8 +984,8 @@ _INFERRED = (
         "inverse-gamma-draws-a-precision",
         "A draw of the variance is the gamma over its scale, that is, the precision.",
         "numerics/conjugate.py",
-        "return self.scale / noise",
-        "return noise / self.scale",
+        "self.scale * jnp.exp(-noise)",
+        "jnp.exp(noise) / self.scale",
         ("inferred-clustering",),
     ),
     Mutant(

@@ -118,6 +118,21 @@ def test_the_runs_behind_the_truth_get_no_error():
     )  # mean reverse less mean forward
 
 
+def test_resampled_particles_have_no_jeffreys_bound():
+    """Several particles up and down are not each other's reversal; a single one is."""
+    pair = [
+        ("m", 0, "smc", "smc", 5, "curve", 1.0, [-12.0, -14.0]),
+        ("m", 0, "shme", "shme", 5, "curve", 1.0, [-8.0, -9.0]),
+    ]
+    frames = made_up([*TRUTH, *pair])
+    assert measures.summary(frames).jeffreys[0] == 4.5
+    for j, text in frames.tasks.content.items():
+        content = json.loads(text)
+        content["settings"]["particles"] = 3
+        frames.tasks.loc[j, "content"] = json.dumps(content)
+    assert measures.summary(frames).jeffreys.isna().all()
+
+
 def test_pooling_over_data_sets():
     other = [(r[0], 1, *r[2:7], [v + 90 for v in r[7]]) for r in TRUTH]
     rows = [

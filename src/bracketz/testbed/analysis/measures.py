@@ -94,7 +94,7 @@ def summary(frames: Frames, truths: pd.DataFrame | None = None) -> pd.DataFrame:
     combined_error and combined_mse are its own. seconds: run time per trial, amortised; latency: of
     one trial run alone, where asked. coverage: share of trials within ``MARGIN`` nats of the
     claimed side (claimed: at least 95 %). jeffreys: mean gap to the reversed sampler, for ais and
-    smc.
+    smc of one particle: chains of several that are resampled are not each other's reversal.
     """
     truths = truth(frames) if truths is None else truths
     known = {(t.problem, t.data_seed): t for t in truths.itertuples() if t.accepted}
@@ -127,7 +127,8 @@ def summary(frames: Frames, truths: pd.DataFrame | None = None) -> pd.DataFrame:
         }
         row |= _scores(values[t.task], t, at.log_ml if at else math.nan, row["makes_truth"])
         mate = _pairing(t, REVERSAL.get(t.estimator, ""))
-        row["jeffreys"] = reversed_mean.get(mate, math.nan) - row["mean"]
+        single = json.loads(t.content)["settings"].get("particles", 1) == 1
+        row["jeffreys"] = reversed_mean.get(mate, math.nan) - row["mean"] if single else math.nan
         rows.append(row)
     return pd.DataFrame(rows)
 
