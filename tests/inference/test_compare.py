@@ -60,6 +60,16 @@ def test_probabilities_follow_the_bounds():
     )
 
 
+def test_bounds_of_minus_infinity_compare():
+    """All forward weights may be 0: a poor bound, but one."""
+    found = comparison(candidate(-10.0), candidate(-math.inf))
+    assert found.probabilities.tolist() == [1.0, 0.0]
+    assert found.to_json()["candidates"][1]["evidence_against"] == "decisive"
+    neither = comparison(candidate(-math.inf), candidate(-math.inf))
+    assert neither.probabilities.tolist() == [0.5, 0.5]
+    assert neither.to_json()["candidates"][1]["evidence_against"].startswith("not worth")
+
+
 def test_a_bound_settles_after_two_doublings_without_a_rise():
     assert not _settled([-10.0, -9.9], 0.5)  # one may be luck
     assert _settled([-10.0, -9.9, -9.8], 0.5)

@@ -54,7 +54,9 @@ WORDS = (
 
 
 def strength(nats: float) -> str:
-    """Kass and Raftery's word for a difference of log evidences."""
+    """Kass and Raftery's word for a difference of log evidences; not a number (of two bounds of
+    -inf) tells nothing apart."""
+    nats = 0.0 if math.isnan(nats) else nats
     return next(word for least, word in WORDS if abs(nats) / math.log(10) >= least)
 
 
@@ -146,9 +148,7 @@ class Comparison:
     def probabilities(self) -> np.ndarray:
         """Posterior over the candidates, equal prior odds, with lower bounds in place of
         evidences."""
-        lower = np.array([c.lower for c in self.candidates])
-        weights = np.exp(lower - lower.max())
-        return weights / weights.sum()
+        return _normalised(np.array([c.lower for c in self.candidates]))
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
@@ -452,8 +452,14 @@ def _settled(bounds: list[float], tolerance: float) -> bool:
 def _posterior(outcome: Outcome):
     """(states, normalised weights) at the end of forward chains of one particle each."""
     states = jax.tree.map(lambda a: a[:, 0], outcome.carry.states)
-    weights = np.exp(outcome.log_values - outcome.log_values.max())
-    return states, weights / weights.sum()
+    return states, _normalised(outcome.log_values)
+
+
+def _normalised(log_weights: np.ndarray) -> np.ndarray:
+    """Weights that sum to 1; equal ones where all are 0 and say nothing."""
+    top = log_weights.max()
+    weights = np.ones(len(log_weights)) if top == -np.inf else np.exp(log_weights - top)
+    return weights / weights.sum()
 
 
 def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:
