@@ -177,9 +177,10 @@ def _sparse_models(a):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", (0, 1), ids=("clustering", "binary attributes"))
 def test_sparse_priors_give_the_exact_evidence(which):
-    """AIS against enumeration with the probabilities integrated out in closed form. 2,000 chains,
+    """AIS against enumeration with the probabilities integrated out in closed form. 1,000 chains,
     four standard errors: false alarms 6e-5 a case, six cases."""
     y = np.array([[0.9, -0.2], [0.4, 0.8], [-0.3, 0.5]])
     for a in SPARSE:
@@ -189,7 +190,7 @@ def test_sparse_priors_give_the_exact_evidence(which):
             joint = jax.vmap(even.log_annealed, (0, None, None))(states, y, jnp.ones(3))
         terms = np.asarray(joint) + 3 * np.log(2.0)  # likelihoods: the prior is even
         truth = logsumexp(terms + [log_arrangement(np.asarray(z)) for z in latents])
-        answer = bz.estimate(model, y, bz.AIS(distributions=10), trials=2000)
+        answer = bz.estimate(model, y, bz.AIS(distributions=10), trials=1000)
         assert np.all(np.isfinite(answer.log_ml_trials))
         assert abs(answer.log_ml - truth) < 4 * answer.standard_error, a
 
