@@ -766,8 +766,8 @@ _ENGINE = (
         "retract-weighs-a-prior-draw",
         "Under the prior proposal a leaving point is weighted at a latent drawn from its prior.",
         "paths/prefix.py",
-        "latent = after.sample(key)",
-        "latent = before.sample(key)",
+        "return left, self.log_edge(model, y, state, t)",
+        "return left, self.log_edge(model, y, left, t)",
         ("clustering", "binary-attributes"),
     ),
     Mutant(
@@ -779,7 +779,9 @@ _ENGINE = (
         states, increments = jax.vmap(cross)(
             jax.random.split(key_cross, self.particles), carry.states
         )
-        carry = Particles(states, carry.log_weights + increments)
+        # A weight of 0 stays 0, whatever an impossible state makes of the next edge (-inf - -inf).
+        dead = jnp.isneginf(carry.log_weights)
+        carry = Particles(states, jnp.where(dead, -jnp.inf, carry.log_weights + increments))
         if self.particles > 1:
             carry = self.resampling(key_resample, carry)
         keys = jax.random.split(key_move, self.particles)
@@ -984,8 +986,8 @@ _INFERRED = (
         "inverse-gamma-draws-a-precision",
         "A draw of the variance is the gamma over its scale, that is, the precision.",
         "numerics/conjugate.py",
-        "return self.scale / noise",
-        "return noise / self.scale",
+        "self.scale * jnp.exp(-noise)",
+        "jnp.exp(noise) / self.scale",
         ("inferred-clustering",),
     ),
     Mutant(

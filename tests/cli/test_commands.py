@@ -82,6 +82,7 @@ ESTIMATE_KEYS = {
     "log_ml",
     "log_ml_trials",
     "standard_error",
+    "standard_error_note",
     "trials",
     "knobs",
     "seed",

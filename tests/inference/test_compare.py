@@ -12,6 +12,7 @@ from bracketz.inference.compare import (
     Candidate,
     Comparison,
     Simulated,
+    _names,
     _settled,
     standardized,
     strength,
@@ -59,6 +60,16 @@ def test_probabilities_follow_the_bounds():
     )
 
 
+def test_bounds_of_minus_infinity_compare():
+    """All forward weights may be 0: a poor bound, but one."""
+    found = comparison(candidate(-10.0), candidate(-math.inf))
+    assert found.probabilities.tolist() == [1.0, 0.0]
+    assert found.to_json()["candidates"][1]["evidence_against"] == "decisive"
+    neither = comparison(candidate(-math.inf), candidate(-math.inf))
+    assert neither.probabilities.tolist() == [0.5, 0.5]
+    assert neither.to_json()["candidates"][1]["evidence_against"].startswith("not worth")
+
+
 def test_a_bound_settles_after_two_doublings_without_a_rise():
     assert not _settled([-10.0, -9.9], 0.5)  # one may be luck
     assert _settled([-10.0, -9.9, -9.8], 0.5)
@@ -102,6 +113,42 @@ def test_missing_entries_count_for_nothing():
     found = bz.compare(more, [model], chains=200, first=256, max_effort=1024)
     assert found.missing == shape[1]
     assert abs(found.best.lower - model.exact_evidence(y)) < 0.1
+
+
+def test_candidates_of_one_name_have_streams_of_their_own(tmp_path):
+    """Streams were keyed by name and size: with a checkpoint the second of two priors was given
+    the first one's answer. Plain names, and with them seeds and numbers, are as they were."""
+    y = bz.simulate(bz.Clustering(components=2), rows=5, columns=2, seed=3).y
+    tight, wide = (bz.Clustering(2, center_variance=v) for v in (0.1, 9.0))
+    knobs = {"chains": 4, "first": 8, "max_effort": 8}
+    kept = bz.Checkpoint(tmp_path / "run.ckpt", {})
+    plain = bz.compare(y, [tight, wide, tight], **knobs)
+    stored = bz.compare(y, [tight, wide, tight], session=bz.Session(checkpoint=kept), **knobs)
+    assert stored.candidates == plain.candidates
+    lower = {c.label: c.lower for c in plain.candidates}
+    first, second = (f"clustering (center_variance {v}) with 2 components" for v in (0.1, 9.0))
+    assert set(lower) == {first, second} and lower[first] != lower[second]
+    assert [c.lower for c in plain.candidates].count(lower[first]) == 2  # equal models share one
+
+
+def test_names_tell_different_models_apart():
+    def again():
+        class Mine(bz.Clustering):
+            pass
+
+        return Mine(2)
+
+    wide = bz.Clustering(20, mixture=np.arange(1, 21) / 210)
+    models = [bz.Clustering(2), bz.InferredClustering(2), bz.Clustering(3), bz.Clustering(2, 0.5)]
+    assert _names(models) == [
+        "clustering (center_variance 0.8)",
+        "inferred-clustering",
+        "clustering",
+        "clustering (center_variance 0.5)",
+    ]
+    for pair in ([again(), again()], [bz.Clustering(20), wide]):
+        assert len(set(_names(pair))) == 2
+    assert len(set(_names([bz.Clustering(2), bz.Clustering(2)]))) == 1
 
 
 def test_models_and_knobs_are_checked():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import gammaln, logsumexp
+from scipy.special import expit, gammaln, logit, logsumexp
 
 import bracketz as bz
 from bracketz.core.precision import double_precision
@@ -32,7 +32,7 @@ def test_both_bounds_meet_quadrature_over_the_hyperparameters(cls):
     for estimator in (bz.AIS(distributions=400), bz.ReverseAIS(distributions=400)):
         answer = bz.estimate(model, data, estimator, trials=400)
         assert abs(answer.log_ml - truth) < 0.1, (estimator.name, answer.log_ml, truth)
-        assert answer.standard_error < 0.03
+        assert estimator.combine(np.array(answer.log_ml_trials))[1] < 0.03  # the trials' part of it
 
 
 def test_quadrature_agrees_with_an_independent_integral():
@@ -87,16 +87,9 @@ def test_evidence_changes_with_units_as_a_density_must(cls):
     )
 
 
-PRIORS = {
-    "variance": (InverseGamma(3.2, 1.7), stats.invgamma(3.2, scale=1.7)),
-    "probability": (Beta(1.4, 2.2), stats.beta(1.4, 2.2)),
-}
-
-
-@pytest.mark.parametrize("name", PRIORS)
-def test_priors_score_and_sample_what_scipy_says(name):
-    """Kolmogorov-Smirnov on 20,000 draws; false alarms 1e-4 each."""
-    ours, theirs = PRIORS[name]
+def test_variances_score_and_sample_what_scipy_says():
+    """Kolmogorov-Smirnov on 20,000 draws; false alarms 1e-4."""
+    ours, theirs = InverseGamma(3.2, 1.7), stats.invgamma(3.2, scale=1.7)
     with double_precision():
         x = theirs.rvs(size=5, random_state=0)
         np.testing.assert_allclose(
@@ -108,15 +101,98 @@ def test_priors_score_and_sample_what_scipy_says(name):
     assert logsumexp(theirs.logpdf(values) + log_weights) == pytest.approx(0, abs=1e-6)
 
 
+def test_probabilities_score_and_sample_what_scipy_says():
+    """As log-odds s, whose density is scipy's times dp/ds = p (1 - p). False alarms 1e-4."""
+    ours, theirs = Beta(1.4, 2.2), stats.beta(1.4, 2.2)
+    with double_precision():
+        p = theirs.rvs(size=5, random_state=0)
+        np.testing.assert_allclose(
+            [float(ours.log_density(v)) for v in logit(p)],
+            theirs.logpdf(p) + np.log(p * (1 - p)),
+            atol=1e-10,
+        )
+        draws = np.asarray(jax.vmap(ours.sample)(jax.random.split(jax.random.key(0), 20_000)))
+        values, log_weights = ours.grid()
+        total = logsumexp(jax.vmap(ours.log_density)(values) + log_weights)
+    assert stats.kstest(expit(draws), theirs.cdf).pvalue > 1e-4
+    assert total == pytest.approx(0, abs=1e-6)
+
+
 def test_dirichlet_scores_what_scipy_says():
+    """With respect to the log-ratios: times the product of the probabilities."""
     with double_precision():
         prior = Dirichlet(jnp.array([0.8, 1.7, 2.4]))
         x = np.array([0.2, 0.5, 0.3])
-        assert float(prior.log_density(x)) == pytest.approx(
-            stats.dirichlet([0.8, 1.7, 2.4]).logpdf(x)
+        assert float(prior.log_density(np.log(x))) == pytest.approx(
+            stats.dirichlet([0.8, 1.7, 2.4]).logpdf(x) + np.sum(np.log(x))
         )
         posterior = prior.given(jnp.array([2.0, 0.0, 1.0]))
         assert posterior.concentration.tolist() == pytest.approx([2.8, 1.7, 3.4])
+
+
+# Sparse priors. Probabilities were numbers, and 0 among them: 7 % of AIS trials at a concentration
+# of 0.01 were NaN, and all at 0.003.
+
+SPARSE = (0.01, 0.003, 0.001)
+
+
+@pytest.mark.parametrize("a", SPARSE)
+def test_sparse_priors_are_drawn_from_to_their_ends(a):
+    """|s| of Be(a, a): where p = e^-t is tiny, Pr(p < e^-t) = e^(-a t) / (a B(a, a)) up to a factor
+    1 + O(e^-t). Kolmogorov-Smirnov beyond t = 30 on 20,000 draws; false alarms 1e-4 each."""
+    with double_precision():
+        keys = jax.random.split(jax.random.key(4), 20_000)
+        s = np.abs(np.asarray(jax.vmap(Beta(a, a).sample)(keys)))
+        log_p = np.asarray(jax.vmap(Dirichlet(jnp.full(3, a)).sample)(keys[:500]))
+    far = s[s > 30] - 30
+    expected = np.exp(-30 * a + gammaln(2 * a) - 2 * gammaln(a)) * 2 / a
+    assert stats.binomtest(len(far), len(s), expected).pvalue > 1e-4
+    assert stats.kstest(far, stats.expon(scale=1 / a).cdf).pvalue > 1e-4
+    assert np.all(np.isfinite(log_p)) and np.allclose(logsumexp(log_p, axis=1), 0)
+
+
+def _sparse_models(a):
+    """(inferred model, its fixed one at even odds, counts -> log-probability of one arrangement):
+    the variances' priors are tight (to 0.1 %, which moves log p(y) by less than 1e-4)."""
+
+    def tight(variance):
+        return 1e6, 1e6 * variance
+
+    def log_clusters(z):
+        n = np.bincount(z, minlength=2)
+        return np.sum(gammaln(a + n) - gammaln(a)) + gammaln(2 * a) - gammaln(2 * a + len(z))
+
+    def log_bits(z):
+        return log_clusters(z[:, 0].astype(int))
+
+    yield (
+        bz.InferredClustering(2, *tight(2.0), *tight(0.5), a),
+        bz.Clustering(2, 2.0, 0.5),
+        log_clusters,
+    )
+    yield (
+        bz.InferredBinaryAttributes(1, a, a, *tight(2.0), *tight(0.5)),
+        bz.BinaryAttributes(1, 0.5, 2.0, 0.5),
+        log_bits,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", (0, 1), ids=("clustering", "binary attributes"))
+def test_sparse_priors_give_the_exact_evidence(which):
+    """AIS against enumeration with the probabilities integrated out in closed form. 1,000 chains,
+    four standard errors: false alarms 6e-5 a case, six cases."""
+    y = np.array([[0.9, -0.2], [0.4, 0.8], [-0.3, 0.5]])
+    for a in SPARSE:
+        model, even, log_arrangement = list(_sparse_models(a))[which]
+        (latents,) = states = even.nodes(y.shape)[0]
+        with double_precision():
+            joint = jax.vmap(even.log_annealed, (0, None, None))(states, y, jnp.ones(3))
+        terms = np.asarray(joint) + 3 * np.log(2.0)  # likelihoods: the prior is even
+        truth = logsumexp(terms + [log_arrangement(np.asarray(z)) for z in latents])
+        answer = bz.estimate(model, y, bz.AIS(distributions=10), trials=1000)
+        assert np.all(np.isfinite(answer.log_ml_trials))
+        assert abs(answer.log_ml - truth) < 4 * answer.standard_error, a
 
 
 # Simulation-based calibration: the rank of the hyperparameter that made the data among posterior
@@ -189,7 +265,7 @@ def test_simulation_file_keeps_the_exact_sample(tmp_path):
         "assignments",
         "center_variance",
         "noise_variance",
-        "mixture",
+        "log_mixture",
     }
 
 

@@ -1,11 +1,17 @@
 """Rows of powers, and edges crossed both ways."""
 
+import dataclasses
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from bracketz import Clustering, InputError, LowRank, simulate
+from bracketz.core.conditional import log_prob
+from bracketz.core.precision import double_precision
+from bracketz.models.clustering.state import ClusteringState
 from bracketz.paths import Prefix, Sigmoid, Tempered, schedule_named
 
 
@@ -41,10 +47,6 @@ def test_prefix_rows_follow_the_order():
 @pytest.mark.parametrize("proposal", ["posterior", "prior"])
 def test_crossing_an_edge_keeps_the_ratio_of_measures(proposal):
     """Enumerated: sum over x of f_{t-1}(x) E[exp(increment) h(x')] = sum over x of f_t(x) h(x)."""
-    import itertools
-
-    from bracketz.models.clustering.state import ClusteringState
-
     model, n = Clustering(components=2), 3
     y = jnp.asarray(simulate(model, n, 2, seed=1).y)
     path = Prefix(proposal, num_edges=n, order=jnp.array([2, 0, 1]))
@@ -70,6 +72,65 @@ def test_crossing_an_edge_keeps_the_ratio_of_measures(proposal):
         scale = sum(np.exp(float(log_f(s, t))) for s in states)
         # Monte Carlo over the redrawn latent only: 4,000 draws a state, 6-sigma band.
         assert abs(left - right) < 6 * scale / np.sqrt(4000)
+
+
+class _Chosen:
+    """A measure whose ``sample`` takes the value in place of a key, and notes its probability."""
+
+    def __init__(self, measure, noted):
+        self.measure, self.noted = measure, noted
+
+    def __getattr__(self, name):
+        return getattr(self.measure, name)
+
+    def sample(self, value):
+        self.noted.append(float(log_prob(self.measure, value)))
+        return value
+
+
+def _spying(model):
+    """(the model with its choices made for it, their log-probabilities as they are made)."""
+    noted = []
+
+    class Spying(type(model)):
+        def point_conditional(self, *given):
+            return _Chosen(super().point_conditional(*given), noted)
+
+    spy = Spying(**{f.name: getattr(model, f.name) for f in dataclasses.fields(model)})
+    return spy, noted
+
+
+@pytest.mark.parametrize("proposal", ["posterior", "prior"])
+@pytest.mark.parametrize("model", [Clustering(2), LowRank(1)], ids=["clustering", "low rank"])
+def test_leaving_is_the_exact_reversal_of_entering(proposal, model):
+    """f_{t-1}(x) E(x -> x') e^w = f_t(x') R(x' -> x), the same w both ways, for every edge, state
+    and latent of clustering, and for low rank, which forgets the latent. The prior proposal drew
+    the leaving latent once more before weighing it, and kept it."""
+    n = 2
+    with double_precision():
+        y = jnp.asarray(simulate(model, n, 2, seed=1).y)
+        spy, noted = _spying(model)
+        path = Prefix(proposal).over(spy, n)
+        keeps = isinstance(model, Clustering)
+        if keeps:
+            every = jnp.asarray(model.nodes(y.shape)[0].assignments)
+            states = [ClusteringState(z) for z in every]
+            values = jnp.arange(2, dtype=jnp.int32)
+        else:
+            states = [model.sample_prior(jax.random.key(0), y.shape)]
+            values = jnp.array([[0.3], [-1.2]])
+        for t, state, value in itertools.product((1, 2), states, values):
+            noted.clear()
+            after, up = path.extend(value, spy, y, state, t)
+            old = state.assignments[t - 1] if keeps else value
+            before, down = path.retract(old, spy, y, after, t)
+            jax.tree.map(np.testing.assert_array_equal, before, state)
+            # The last word counts; what is drawn, not weighed and forgotten counts for nothing.
+            entering, leaving = (noted[0], noted[-1]) if keeps or proposal == "prior" else (0, 0)
+            left = model.log_annealed(state, y, path.powers(t - 1, n)) + entering + up
+            right = model.log_annealed(after, y, path.powers(t, n)) + leaving
+            np.testing.assert_allclose([up, left], [down, right], atol=1e-9)
+    assert path.exact_reversal(model)
 
 
 def test_edges_add_up_to_the_joint():

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from bracketz.papers import PAPERS
+from bracketz.plots.curves import estimates
 from bracketz.testbed import read_frames
 from bracketz.testbed.analysis import ledger, measures
 from bracketz.testbed.store.frames import Frames
@@ -116,6 +117,38 @@ def test_the_runs_behind_the_truth_get_no_error():
     assert table.jeffreys[0] == 1.0 and math.isnan(
         table.jeffreys[1]
     )  # mean reverse less mean forward
+
+
+def test_resampled_particles_have_no_jeffreys_bound():
+    """Several particles up and down are not each other's reversal; a single one is."""
+    pair = [
+        ("m", 0, "smc", "smc", 5, "curve", 1.0, [-12.0, -14.0]),
+        ("m", 0, "shme", "shme", 5, "curve", 1.0, [-8.0, -9.0]),
+    ]
+    frames = made_up([*TRUTH, *pair])
+    assert measures.summary(frames).jeffreys[0] == 4.5
+    for j, text in frames.tasks.content.items():
+        content = json.loads(text)
+        content["settings"]["particles"] = 3
+        frames.tasks.loc[j, "content"] = json.dumps(content)
+    assert measures.summary(frames).jeffreys.isna().all()
+
+
+def test_no_error_bar_is_infinite_and_draws_no_band():
+    """Reverse trials share the exact sample; the page has no band there, and nothing is NaN."""
+    rows = [
+        ("m", seed, name, name, 5, "curve", 1.0, [-12.0, -14.0])
+        for seed in (0, 1)
+        for name in ("ais", "reverse-ais")
+    ]
+    table = measures.summary(made_up([*TRUTH, *rows]))
+    pool = measures.pooled(table)
+    for found in (table, pool):
+        shared = found[found.estimator == "reverse-ais"].combined_se
+        assert np.all(np.isposinf(shared)) and shared.notna().all()
+        assert np.isfinite(found[found.estimator == "ais"].combined_se).all()
+    figure = estimates(pool, "combined", zoom=False)
+    assert np.isfinite(figure.axes[0].dataLim.get_points()).all()
 
 
 def test_pooling_over_data_sets():

@@ -4,7 +4,7 @@ keep."""
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import gamma
+from jax.scipy.special import gammaln, logsumexp
 
 from bracketz.check.report import TOLERANCE, Check, Discrepancy, Finding, Kind, NotApplicable, worst
 from bracketz.check.subject import (
@@ -42,8 +42,8 @@ def _noise(conditional, key, count: int):
     shape = (count, *conditional.noise_shape)
     if conditional.law == "uniform":
         return jax.random.uniform(key, shape, minval=0.02, maxval=0.98)
-    if conditional.law == "gamma":
-        return jax.random.gamma(key, conditional.gammas, shape)
+    if conditional.law == "log-gamma":
+        return jax.random.loggamma(key, conditional.gammas, shape)
     return jax.random.normal(key, shape)
 
 
@@ -216,27 +216,33 @@ def conditional_error(conditional, key, grid_points: int = 20_000):
     return jnp.maximum(excess, jnp.abs(jnp.sum(scored) - 1))
 
 
+def _log_gamma_density(value, shape):
+    """Of the logs of standard gammas, all entries together."""
+    return jnp.sum(shape * value - jnp.exp(value) - gammaln(shape))
+
+
 def _transport_error(conditional, noise):
     flat = jnp.ravel(noise)
     law: jax.Array | float = 0.0
     if conditional.law == "normal":
         law = -0.5 * jnp.sum(flat**2 + jnp.log(2 * jnp.pi))
-    elif conditional.law == "gamma":
-        law = jnp.sum(gamma.logpdf(noise, conditional.gammas))
+    elif conditional.law == "log-gamma":
+        law = _log_gamma_density(noise, conditional.gammas)
     value = conditional.from_noise(noise)
-    # Probabilities are shares of gammas: as many gammas as categories, one coordinate fewer. The
-    # total of the gammas, independent of the shares and itself a gamma, takes its place.
-    shares = conditional.law == "gamma" and noise.ndim > 0
+    # Probabilities are shares of gammas: as many gammas as categories, one coordinate fewer (of
+    # their logs: the differences to the last). The total of the gammas, independent of the shares
+    # and itself a gamma, takes its place.
+    shares = conditional.law == "log-gamma" and noise.ndim > 0
     full = shares and value.shape == noise.shape
 
     def transport(e):
         e = e.reshape(noise.shape)
         value = conditional.from_noise(e)
-        free = jnp.ravel(value[..., :-1] if full else value)
-        return jnp.concatenate([free, jnp.ravel(jnp.sum(e, axis=-1))]) if shares else free
+        free = jnp.ravel(value[..., :-1] - value[..., -1:] if full else value)
+        return jnp.concatenate([free, jnp.ravel(logsumexp(e, axis=-1))]) if shares else free
 
     total = (
-        jnp.sum(gamma.logpdf(jnp.sum(noise, -1), jnp.sum(conditional.gammas, -1)))
+        _log_gamma_density(logsumexp(noise, axis=-1), jnp.sum(conditional.gammas, -1))
         if shares
         else 0.0
     )

@@ -57,7 +57,7 @@ def _point_increment(model, y, state, powers, without, i):
 
 def entering(subject: Subject) -> Finding:
     """The latent of the point that enters is drawn from its conditional with the point (posterior
-    proposal) or from the prior; the one that leaves, the other way round."""
+    proposal) or from the prior; the one that leaves, from the prior."""
     model, shape = subject.tiny.model, subject.tiny.shape
     if not isinstance(subject.model, Predictive):
         raise NotApplicable("the model has no Predictive capability")
@@ -83,7 +83,7 @@ def entering(subject: Subject) -> Finding:
     }
     keys = jax.random.split(subject.key("entering draws"), subject.sizes.draws)
     p_values, names = [], []
-    for proposal, up, down in (("posterior", "with", "without"), ("prior", "without", "with")):
+    for proposal, up, down in (("posterior", "with", "without"), ("prior", "without", "without")):
         path = Prefix(proposal).over(model, n)
         for crossing, name in ((path.extend, up), (path.retract, down)):
             found = jit_once(jax.vmap(lambda k, c=crossing: c(k, model, y, state, t)[0]))(keys)
@@ -140,9 +140,7 @@ def weights(subject: Subject) -> Finding:
                 return _point_increment(model, y, before, high, low, path.entering(t))
             return model.log_annealed(after, y, high) - model.log_annealed(after, y, low)
 
-        def errors(
-            key, path=path, edges=edges, posterior=posterior, tempering=distributions is not None
-        ):
+        def errors(key, path=path, edges=edges, tempering=distributions is not None):
             up, down = Forward(model, y, path, 1), Reverse(model, y, path, state, 1)
 
             def step(carry, index):
@@ -153,9 +151,7 @@ def weights(subject: Subject) -> Finding:
                 gain = _gain(carry, after) - expected(_one(carry), _one(crossed), index + 1)
                 unmoved, moved = _still_and_moved(down, step_key, back, index)
                 t = edges - index
-                out = [gain]
-                if posterior or tempering:
-                    out.append(_gain(back, unmoved) + expected(_one(back), _one(back), t))
+                out = [gain, _gain(back, unmoved) + expected(_one(back), _one(back), t)]
                 if tempering:  # crossing leaves the state: what is left is what was weighed
                     out.append(_gain(back, moved) + expected(_one(moved), _one(moved), t))
                 return (after, moved), jnp.stack(out)

@@ -57,7 +57,8 @@ def value_p(answer, truth: float) -> float:
     """p-value of an estimate, by what it claims.
 
     A deterministic bound: right or wrong. A bound without an error bar: Markov's inequality on its
-    own side, always valid. Others: Student, beyond the allowance.
+    own side, always valid. Others: Student on the spread over trials, beyond the allowance, which
+    covers what that spread does not show.
     """
     error = answer.log_ml - truth
     judged = ESTIMATORS[answer.estimator]
@@ -66,7 +67,7 @@ def value_p(answer, truth: float) -> float:
         return 1.0 if beyond <= 1e-6 else 0.0
     if judged.allowance is None and answer.side is Side.UPPER:
         return float(min(1.0, np.exp(error)))
-    noise = max(answer.standard_error, 1e-9)
+    noise = max(judged.combine(np.array(answer.log_ml_trials))[1], 1e-9)
     beyond = max(0.0, abs(error) - (judged.allowance or 0.0))
     return float(2 * stats.t.sf(beyond / noise, answer.trials - 1))
 

@@ -46,7 +46,7 @@ class Predictive(ABC):
 
     @abstractmethod
     def replace_latent(self, state: State, i, latent) -> State:
-        """The state with the latent of point i replaced (unchanged where the state keeps none).
+        """The state with the latent of point i replaced; the very same where it keeps none.
 
         Args:
             state: the state.

@@ -7,7 +7,7 @@ Each is an *unnormalised* measure: ``log_density`` may carry a constant, and ``l
 the log of its total mass. When the measure is p(latent_i) p(y_i | latent_i, rest)^b, that mass is
 the predictive density of point i, the weight of the posterior particle filter. Sampling is a
 deterministic function of noise drawn in bulk beforehand (``from_noise``). ``law`` and
-``noise_shape`` say which noise ("gamma": standard gamma variables of shapes ``gammas``), and
+``noise_shape`` say which noise ("log-gamma": logs of standard gammas of shapes ``gammas``), and
 ``support`` lists every value of a discrete one (None: continuous): with these the correctness kit
 verifies, without drawing anything, that what is sampled is what is scored. ``bracketz.numerics``
 has the usual ones.
@@ -30,7 +30,7 @@ class Conditional(Protocol):
 
     @property
     def law(self) -> str:
-        """Of the noise: "uniform" on [0, 1), "normal", or "gamma" (shapes ``gammas``)."""
+        """Of the noise: "uniform" on [0, 1), "normal", or "log-gamma" (shapes ``gammas``)."""
         ...
 
     @property

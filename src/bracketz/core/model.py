@@ -77,6 +77,9 @@ class Model(ABC):
     ) -> "Float[Array, '']":
         """log f(x; b), all constants included: log p(x) at b = 0, the log joint at b = 1.
 
+        It may be -inf where p(y_i | x) = 0 for a row with b_i > 0. Rows with b_i = 0 do not count
+        (0 * -inf is no number: write ``jnp.where(powers > 0, powers * rows, 0.0)``).
+
         Args:
             state: x.
             y: the data, (N, D).

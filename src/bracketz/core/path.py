@@ -84,6 +84,23 @@ class Path(ABC):
         after, before = jax.vmap(lambda powers: model.log_annealed(state, y, powers))(rows)
         return after - before
 
+    def exact_reversal(self, model: Model) -> bool:
+        """Whether ``retract`` is the exact time reversal of ``extend`` on this model.
+
+        That is f_{t-1}(x) E(x -> x') e^w = f_t(x') R(x' -> x) for every edge and pair of states, E
+        and R being the two ways across. Single chains up and down are then two readings of one
+        pair of path measures: log q_B - log q_F = log w - log p(y), on which Bennett's estimate
+        and the Jeffreys bound rest. The bounds themselves need less: each direction by itself.
+
+        Args:
+            model: whose data they are.
+
+        Returns:
+            True: so it is for every path here, and wherever ``extend`` and ``retract`` are not
+            overridden. A path of your own for which it does not hold says False.
+        """
+        return True
+
     def extend(self, key, model: Model, y, state, t):
         """Cross edge t forwards: (state, log-weight increment).
 

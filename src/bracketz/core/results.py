@@ -93,12 +93,13 @@ class Estimate:
         side: which side of log p(y) the answer is on.
         log_ml: the log evidence, all trials combined.
         log_ml_trials: one value per trial.
-        standard_error: of ``log_ml``.
+        standard_error: of ``log_ml``; infinite where there is none.
         knobs: the estimator's settings, defaults resolved.
         seed: everything random followed from it.
         seconds: run and compile time.
         details: what else the estimator reports, by name.
         version: of bracketz.
+        standard_error_note: why there is no error bar; None where there is one.
 
     Example:
         >>> import bracketz as bz
@@ -120,6 +121,7 @@ class Estimate:
     seconds: Seconds
     details: dict = field(default_factory=dict)
     version: str = __version__
+    standard_error_note: str | None = None
 
     @property
     def trials(self) -> int:
@@ -148,8 +150,10 @@ class Estimate:
     def rows(self) -> list[tuple[str, str]]:
         """What a person wants to read of it, as (name, value)."""
         mean, low, high = self.expected()
+        known, why = math.isfinite(self.standard_error), self.standard_error_note
         return [
-            ("log evidence", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
+            ("log evidence", f"{self.log_ml:.2f}" + f" ± {self.standard_error:.2f}" * known),
+            *([] if known else [("error bar", f"none: {why}" if why else "none")]),
             ("side", f"{self.side}: {self.side.meaning}"),
             (
                 "one trial",

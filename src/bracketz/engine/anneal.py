@@ -134,7 +134,9 @@ class Forward(Annealing):
         states, increments = jax.vmap(cross)(
             jax.random.split(key_cross, self.particles), carry.states
         )
-        carry = Particles(states, carry.log_weights + increments)
+        # A weight of 0 stays 0, whatever an impossible state makes of the next edge (-inf - -inf).
+        dead = jnp.isneginf(carry.log_weights)
+        carry = Particles(states, jnp.where(dead, -jnp.inf, carry.log_weights + increments))
         if self.particles > 1:
             carry = self.resampling(key_resample, carry)
         keys = jax.random.split(key_move, self.particles)

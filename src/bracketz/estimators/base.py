@@ -1,8 +1,11 @@
 """What an estimator is: knobs as fields, a side, a way to combine trials, and one method."""
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
+
+import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
@@ -13,6 +16,14 @@ from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
+
+#: Of estimators that begin at the exact sample: E[w] = 1 / p(y) holds over exact samples, and one
+#: data set has one. With w = a + b, a of the sample and b of the trial, n trials average b away and
+#: leave a, whose variance no number of them can show.
+SHARED_START = (
+    "all trials begin at one exact sample, and what that contributes does not show in their spread"
+)
+NO_VARIANCE = "its weights may have no variance, and then the spread over trials says nothing"
 
 
 class Estimator(ABC):
@@ -49,6 +60,8 @@ class Estimator(ABC):
     #: The name of the sampler whose exact time reversal this is: the mean gap of such a pair is a
     #: Jeffreys bound.
     reverses: ClassVar[str | None] = None
+    #: Why the spread over trials is no error bar of the combined value, as a clause; None: it is.
+    no_error_bar: ClassVar[str | None] = None
 
     # How the correctness kit judges it on tiny instances whose evidence is known.
 
@@ -87,6 +100,19 @@ class Estimator(ABC):
         Returns:
             What ``run_chains`` gives back; ``log_values`` are the values.
         """
+
+    @classmethod
+    def combined(cls, values: np.ndarray) -> tuple[float, float]:
+        """All trials as one value.
+
+        Args:
+            values: of the trials, (trials,).
+
+        Returns:
+            (the value, its standard error: infinite where ``no_error_bar`` says why).
+        """
+        value, error = cls.combine(values)
+        return value, error if cls.no_error_bar is None else math.inf
 
     def settings(self, model: Model) -> dict:
         """The knobs as reported, defaults resolved."""
@@ -142,7 +168,9 @@ def estimate(
         session: time budget, checkpoint and progress; none of them by default.
 
     Returns:
-        The combined value with its side and error bar, and every trial.
+        The combined value with its side and error bar, and every trial. Where the spread over
+        trials is no error bar (trials that share the exact sample, weights without a variance) it
+        is infinite, and ``standard_error_note`` says why.
 
     Raises:
         InputError: the model lacks what the estimator needs, the data have no exact sample and it
@@ -175,7 +203,7 @@ def estimate(
             f"{estimator.name} did not finish within `max_seconds`, and an unfinished"
             f" {estimator.name} run bounds nothing; allow more time or lower `{estimator.knob}`"
         )
-    log_ml, error = estimator.combine(outcome.log_values)
+    log_ml, error = estimator.combined(outcome.log_values)
     return Estimate(
         model=model_label(model),
         estimator=estimator.name,
@@ -183,6 +211,7 @@ def estimate(
         log_ml=log_ml,
         log_ml_trials=tuple(outcome.log_values.tolist()),
         standard_error=error,
+        standard_error_note=estimator.no_error_bar,
         knobs=estimator.settings(model),
         seed=seed,
         seconds=Seconds(outcome.run_seconds, outcome.compile_seconds),

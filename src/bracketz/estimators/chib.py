@@ -20,7 +20,7 @@ from bracketz.core.validation import require_at_least
 from bracketz.engine.anneal import Forward
 from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator
+from bracketz.estimators.base import NO_VARIANCE, Estimator
 from bracketz.paths import Tempered
 
 POINTS = ("chain", "exact")
@@ -184,7 +184,8 @@ class CMS(Chib):
     """Chib-Murray-Salakhutdinov: unbiased for p(y), so a stochastic lower bound.
 
     As ``Chib``, with a chain that runs both ways from a state drawn by the reversed kernel at x*
-    (see ``ChibProgram``). Cost: burn_in + 3 * samples sweeps.
+    (see ``ChibProgram``). It divides by an average of transition densities that now and then is
+    tiny: tails so heavy that there is no error bar. Cost: burn_in + 3 * samples sweeps.
 
     Args:
         samples: transition densities averaged (the knob).
@@ -208,6 +209,7 @@ class CMS(Chib):
     cost = "burn-in + 3 * samples sweeps"
     combine = Combine.ARITHMETIC
     allowance = 0.01
+    no_error_bar = NO_VARIANCE
 
     def side(self, data):
         return Side.LOWER

@@ -13,7 +13,7 @@ from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
 from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator
+from bracketz.estimators.base import NO_VARIANCE, Estimator
 from bracketz.paths import Tempered
 
 STARTS = ("exact", "chain")
@@ -57,8 +57,9 @@ class PosteriorWeights(Program):
 class HarmonicMean(Estimator):
     """Harmonic mean of the likelihood over a posterior chain; E[1/p^] = 1 / p(y).
 
-    A stochastic upper bound from an exact sample, else no bound. Cost: one sweep and one density
-    per proposal.
+    A stochastic upper bound from an exact sample, else no bound. E[1 / p(y | x)^2] is the prior
+    average of 1 / p(y | x) over p(y), as a rule astronomical or infinite: no error bar. Cost: one
+    sweep and one density per proposal.
 
     Args:
         proposals: states of the chain (the knob).
@@ -90,6 +91,7 @@ class HarmonicMean(Estimator):
     combine = Combine.HARMONIC
     generous = {"proposals": 500}
     allowance = None  # its weights may have no variance
+    no_error_bar = NO_VARIANCE  # from the exact sample the trials share that, too
 
     def __post_init__(self):
         require_at_least(1, proposals=self.proposals)

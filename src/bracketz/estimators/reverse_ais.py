@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from bracketz.core.results import Combine, Side
 from bracketz.engine.anneal import Reverse
 from bracketz.estimators.ais import AIS
+from bracketz.estimators.base import SHARED_START
 
 
 @dataclass(frozen=True)
 class ReverseAIS(AIS):
     """Posterior to prior with time-reversed kernels; E[w] = 1 / p(y), so a stochastic upper bound.
 
-    Needs simulated data. Same cost and knobs as AIS.
+    Needs simulated data. Same cost and knobs as AIS. Its trials share the exact sample, so that
+    there is no error bar; AIS and it together have one (``sandwich``).
 
     Args:
         distributions: from posterior to prior, both included (the knob).
@@ -34,6 +36,7 @@ class ReverseAIS(AIS):
     full_name = "reverse annealed importance sampling"
     combine = Combine.HARMONIC
     reverses = "ais"
+    no_error_bar = SHARED_START
     allowance = 0.15  # all chains begin at one sample
     needs_exact_sample = True
 

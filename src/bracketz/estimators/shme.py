@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bracketz.core.results import Combine, Side
 from bracketz.engine.anneal import Reverse
 from bracketz.engine.run import run_chains
+from bracketz.estimators.base import SHARED_START
 from bracketz.estimators.smc import SMC
 
 
@@ -13,7 +14,7 @@ class SHME(SMC):
     """From an exact posterior sample, rows leave one at a time; E[w] = 1 / p(y): an upper bound.
 
     Needs simulated data. Same cost and knobs as SMC; resampling is proportional to w here too,
-    w being an estimate of the reciprocal.
+    w being an estimate of the reciprocal. Its trials share the exact sample: no error bar.
 
     Args:
         transitions: kernel sweeps before each row leaves (the knob).
@@ -40,6 +41,7 @@ class SHME(SMC):
     full_name = "sequential harmonic mean estimator"
     combine = Combine.HARMONIC
     reverses = "smc"
+    no_error_bar = SHARED_START
     allowance = None  # as for the harmonic mean
     needs_exact_sample = True
 

@@ -14,6 +14,8 @@ be had is
 """
 
 import dataclasses
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.results import Combine, Seconds, finite_json, html_table
 from bracketz.core.validation import check_seed
 from bracketz.data.dataset import Data, as_data
-from bracketz.data.identity import model_label
+from bracketz.data.identity import identity, model_label
 from bracketz.engine.anneal import Forward, Reverse
 from bracketz.engine.run import Outcome, run_chains
 from bracketz.engine.session import Session
@@ -52,7 +54,9 @@ WORDS = (
 
 
 def strength(nats: float) -> str:
-    """Kass and Raftery's word for a difference of log evidences."""
+    """Kass and Raftery's word for a difference of log evidences; not a number (of two bounds of
+    -inf) tells nothing apart."""
+    nats = 0.0 if math.isnan(nats) else nats
     return next(word for least, word in WORDS if abs(nats) / math.log(10) >= least)
 
 
@@ -144,9 +148,7 @@ class Comparison:
     def probabilities(self) -> np.ndarray:
         """Posterior over the candidates, equal prior odds, with lower bounds in place of
         evidences."""
-        lower = np.array([c.lower for c in self.candidates])
-        weights = np.exp(lower - lower.max())
-        return weights / weights.sum()
+        return _normalised(np.array([c.lower for c in self.candidates]))
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
@@ -241,7 +243,9 @@ def compare(
     """Lower bounds on log p(y) of every model, best first.
 
     The number of distributions doubles from ``first`` until two in a row have not raised the bound
-    by ``tolerance`` nats, or ``max_effort`` is reached.
+    by ``tolerance`` nats, or ``max_effort`` is reached. Every candidate has random streams of its
+    own; equal models share them and have the same answer. Candidates of one name and size are
+    told apart by the fields in which they differ, which follow the name in brackets.
 
     Args:
         data: observations, an array (N, D) or ``Data``; NaN entries are left out exactly.
@@ -287,7 +291,10 @@ def compare(
         y = np.where(unseen, 0.0, y)
     y, *_ = [as_data(y, model).y for model in models]  # every model may refuse
     session = session or Session()
-    fits = [_Contender(model, y, chains, seed, session) for model in models]
+    fits = [
+        _Contender(model, name, y, chains, seed, session)
+        for model, name in zip(models, _names(models), strict=True)
+    ]
     candidates = [
         fit.candidate(tolerance, first, max_effort, validate, log_jacobian) for fit in fits
     ]
@@ -302,13 +309,56 @@ def compare(
     )
 
 
+def _inner(model: Model) -> Model:
+    return model.model if isinstance(model, Incomplete) else model
+
+
+def _names(models: Sequence[Model]) -> list[str]:
+    """What each candidate is called; names and numbers of components tell different models apart.
+
+    The name of the model, without "inferred-" unless that is the difference. Where several of one
+    name and size remain, the fields in which they differ follow in brackets: "clustering
+    (mixture_concentration 0.1)". Names also keep the random streams and the checkpointed chains of
+    candidates apart, so only equal models share one, and they have the same answer.
+    """
+    kinds = [(model_label(_inner(m)), getattr(m, "components", None)) for m in models]
+    fields = [identity(_inner(m))["hyperparameters"] for m in models]
+
+    def same(a, b):
+        return type(_inner(models[a])) is type(_inner(models[b])) and fields[a] == fields[b]
+
+    names: list[str] = []
+    for j, (label, size) in enumerate(kinds):
+        short = label.removeprefix("inferred-")
+        namesakes = {
+            kind for kind in kinds if (kind[0].removeprefix("inferred-"), kind[1]) == (short, size)
+        }
+        name = short if len(namesakes) == 1 else label
+        group = [f for f, kind in zip(fields, kinds, strict=True) if kind == (label, size)]
+        differing = [k for k in fields[j] if any(f.get(k) != fields[j][k] for f in group)]
+        if differing:
+            name += f" ({', '.join(f'{k} {_brief(fields[j][k])}' for k in differing)})"
+        if any(names[i] == name and kinds[i][1] == size and not same(i, j) for i in range(j)):
+            name += f" [{j + 1}]"  # two classes of one name, with equal fields
+        names.append(name)
+    return names
+
+
+def _brief(value) -> str:
+    """A field's value in few characters, different for different values."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return text if len(text) <= 40 else hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
 class _Contender:
     """One model on the data: its runs, and what they cost."""
 
-    def __init__(self, model: Model, y: np.ndarray, chains: int, seed: int, session: Session):
+    def __init__(
+        self, model: Model, name: str, y: np.ndarray, chains: int, seed: int, session: Session
+    ):
         self.model, self.y, self.chains, self.seed, self.session = model, y, chains, seed, session
-        self.inner = model.model if isinstance(model, Incomplete) else model
-        self.name = model_label(self.inner).removeprefix("inferred-")
+        self.inner = _inner(model)
+        self.name = name
         self.components: int | None = getattr(model, "components", None)
         self.label = _label(self.name, self.components)
         self.run_seconds = self.compile_seconds = 0.0
@@ -349,7 +399,8 @@ class _Contender:
         means = {}
         if isinstance(self.inner, Inferred):
             means = {
-                n: np.tensordot(weights, a, 1).tolist() for n, a in states.hyper._asdict().items()
+                n: np.tensordot(weights, a, 1).tolist()
+                for n, a in self.inner.named(states.hyper).items()
             }
         return Candidate(
             model=self.name,
@@ -401,8 +452,14 @@ def _settled(bounds: list[float], tolerance: float) -> bool:
 def _posterior(outcome: Outcome):
     """(states, normalised weights) at the end of forward chains of one particle each."""
     states = jax.tree.map(lambda a: a[:, 0], outcome.carry.states)
-    weights = np.exp(outcome.log_values - outcome.log_values.max())
-    return states, weights / weights.sum()
+    return states, _normalised(outcome.log_values)
+
+
+def _normalised(log_weights: np.ndarray) -> np.ndarray:
+    """Weights that sum to 1; equal ones where all are 0 and say nothing."""
+    top = log_weights.max()
+    weights = np.ones(len(log_weights)) if top == -np.inf else np.exp(log_weights - top)
+    return weights / weights.sum()
 
 
 def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:

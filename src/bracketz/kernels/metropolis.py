@@ -50,7 +50,9 @@ class Metropolis(Reversible):
             leaf + scale * jax.random.normal(k, leaf.shape, leaf.dtype)
             for k, leaf, scale in zip(keys, leaves, scales, strict=True)
         )
-        log_ratio = self.log_density(proposal) - self.log_density(state)
+        there = self.log_density(proposal)
+        # Never to an impossible state, not even from another one (-inf - -inf is no number).
+        log_ratio = jnp.where(jnp.isneginf(there), -jnp.inf, there - self.log_density(state))
         accept = jnp.log(jax.random.uniform(key_accept)) < log_ratio
         new = jax.tree.map(lambda new, old: jnp.where(accept, new, old), proposal, state)
         squares = (jnp.sum((a - b) ** 2) for a, b in zip(jax.tree.leaves(new), leaves, strict=True))

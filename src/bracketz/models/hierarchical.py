@@ -3,8 +3,9 @@
     eta ~ prior,   everything else as in the model with hyperparameters eta
 
 Variances have inverse-gamma priors, mixture probabilities a Dirichlet, each attribute probability a
-beta. The density is log p(eta) + the model's own at eta, so what is integrated out there stays
-integrated out. A sweep at powers b is
+beta. The state holds probabilities as logs or log-odds: under sparse priors (concentrations of 0.01
+and less) they are too small for numbers. The density is log p(eta) + the model's own at eta, so
+what is integrated out there stays integrated out. A sweep at powers b is
 
     1. the model's own sweep at the present eta;
     2. theta | state, y (what is integrated out is instantiated), then all of eta | theta, state, y;
@@ -36,13 +37,14 @@ from bracketz.kernels.compose import Compose
 
 class InferredState(NamedTuple):
     latent: Any  # the state of the model with fixed hyperparameters
-    hyper: Any  # a NamedTuple, one field per hyperparameter, named as in that model
+    hyper: Any  # a NamedTuple, one field per hyperparameter
 
 
 class Inferred(Collapsed, Model, Predictive, Enumerable):
     """What the three share. A subclass is a dataclass of the priors' parameters."""
 
     fixed_model: ClassVar[Any]  # a Conjugate model class
+    around: ClassVar[Any] = None  # the same with fields named as in ``hyper``, where they differ
     components: int
     finite = False
 
@@ -53,7 +55,13 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
 
     def at(self, hyper) -> Any:
         """The model with these hyperparameters fixed; they may be traced."""
-        return unchecked(self.fixed_model, components=self.components, **hyper._asdict())
+        return unchecked(
+            self.around or self.fixed_model, components=self.components, **hyper._asdict()
+        )
+
+    def named(self, hyper) -> dict[str, Any]:
+        """The hyperparameters by the names they have in ``fixed_model``, which it would take."""
+        return hyper._asdict()
 
     def __post_init__(self):
         require_components(self.components)
@@ -212,7 +220,7 @@ class HyperUpdate(Reversible):
         value = self.parameter_conditional(state).sample(key_parameters)
         posteriors = self.posteriors(state, self.wrap(self.model.at(state.hyper), value))
         shapes = [posterior.gammas for posterior in posteriors]
-        noise = jax.random.gamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
+        noise = jax.random.loggamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
         ends = np.cumsum([0] + [np.size(s) for s in shapes])
         parts = [
             noise[a:b].reshape(jnp.shape(s))

@@ -3,6 +3,7 @@ mean."""
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,6 +14,11 @@ from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.errors import InputError, unknown
 
 PROPOSALS = ("posterior", "prior")
+
+
+def _same(new, old) -> bool:
+    """Whether a state was left as it is: the very same arrays."""
+    return all(a is b for a, b in zip(jax.tree.leaves(new), jax.tree.leaves(old), strict=True))
 
 
 @pytree_dataclass
@@ -27,10 +33,10 @@ class Prefix(Path):
         proposal: "prior": the entering point's latent comes from the prior and the weight is its
             likelihood. "posterior": the weight is the predictive density, with the latent
             integrated out, and the latent is then drawn from its conditional (the sharper one;
-            needs ``Predictive``). Backwards, the leaving point's latent is redrawn from its prior,
-            after the same weight. None: "posterior" where the model can do it. A model without
-            ``Predictive`` crosses plain edges, which is the prior proposal for whatever latents its
-            state holds.
+            needs ``Predictive``). Backwards, the weight is the same (the leaving point's likelihood
+            at the latent it has, or its predictive density), and the latent is then redrawn from
+            its prior. None: "posterior" where the model can do it. A model without ``Predictive``
+            crosses plain edges, which is the prior proposal for whatever latents its state holds.
         shuffle: the seed of a random order; None: the order of the data.
         num_edges, order: set by ``over``, when the path is laid: N, and which point enters when.
 
@@ -104,6 +110,14 @@ class Prefix(Path):
         after = model.point_conditional(state, y, self.powers(t, n), i)
         return i, before, after
 
+    # Each direction is the other's reversal: f_{t-1}(x) E(x -> x') e^w = f_t(x') R(x' -> x). With
+    # l, l' the point's latent before and after and r the rest of the state, f_{t-1}(x) = f(r)
+    # before(l) and f_t(x') = f(r) after(l'); the mass of before is 1, that of after Z(r):
+    #     posterior    E = after(l') / Z(r),   R = before(l),   w = log Z(r);
+    #     prior        E = before(l'),         R = before(l),   w = log after(l') - log before(l').
+    # A state that keeps no latents (low rank) has f_t = f_{t-1} Z; there the prior proposal draws l
+    # from before upwards and from after / Z downwards, weighs it as above, and forgets it.
+
     def extend(self, key, model, y, state, t):
         if not isinstance(model, Predictive):
             return super().extend(key, model, y, state, t)
@@ -120,6 +134,9 @@ class Prefix(Path):
         i, before, after = self._conditionals(model, y, state, t)
         if self.proposal == "posterior":
             return model.replace_latent(state, i, before.sample(key)), after.log_normalizer
-        latent = after.sample(key)
-        increment = after.log_density(latent) - before.log_density(latent)
-        return model.replace_latent(state, i, latent), increment
+        left = model.replace_latent(state, i, before.sample(key))
+        if _same(left, state):
+            latent = after.sample(key)
+            return state, after.log_density(latent) - before.log_density(latent)
+        assert isinstance(model, Model)
+        return left, self.log_edge(model, y, state, t)

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bracketz.errors import InputError
@@ -181,10 +182,9 @@ def estimates(table: pd.DataFrame, column: str, zoom: bool, ax=None):
         if column == "mean":
             low, high = rows.mean_low.to_numpy(), rows.mean_high.to_numpy()
         else:
-            low, high = (
-                y - 1.96 * rows.combined_se.to_numpy(),
-                y + 1.96 * rows.combined_se.to_numpy(),
-            )
+            error = rows.combined_se.to_numpy()
+            band = 1.96 * np.where(np.isfinite(error), error, np.nan)  # no error bar, no band
+            low, high = y - band, y + band
         axis.fill_between(x, low, high, color=look.colour, alpha=0.16, lw=0, zorder=2)
         _plot(axis, look, x, y)
         ends.append((x[-1], y[-1], look.name, look.colour))

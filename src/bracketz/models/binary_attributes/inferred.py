@@ -2,18 +2,40 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+from scipy.special import expit
 
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.models.binary_attributes.model import BinaryAttributes
+from bracketz.models.binary_attributes.state import BinaryState
 from bracketz.models.hierarchical import Inferred
 from bracketz.numerics.conjugate import Beta, InverseGamma
 
 
 class BinaryHyper(NamedTuple):
-    attribute_probability: Any  # (K,)
+    attribute_log_odds: Any  # (K,)
     feature_variance: Any
     noise_variance: Any
+
+    @property
+    def attribute_probability(self):
+        """The probabilities; one below 1e-308 is 0."""
+        return expit(self.attribute_log_odds)
+
+
+@pytree_dataclass
+class BinaryInLogs(BinaryAttributes):
+    """``BinaryAttributes`` around log-odds of the attributes' probabilities, which may be any."""
+
+    attribute_log_odds: Any = None
+
+    def sample_prior(self, key, shape):
+        u = jax.random.uniform(key, (shape[0], self.components))
+        return BinaryState((u < jax.nn.sigmoid(self.attribute_log_odds)).astype(u.dtype))
+
+    def _log_odds(self):
+        return self.attribute_log_odds, jnp.sum(jax.nn.log_sigmoid(-self.attribute_log_odds))
 
 
 @pytree_dataclass
@@ -49,6 +71,7 @@ class InferredBinaryAttributes(Inferred):
 
     name = "inferred-binary-attributes"
     fixed_model = BinaryAttributes
+    around = BinaryInLogs
 
     @property
     def priors(self):
@@ -58,6 +81,11 @@ class InferredBinaryAttributes(Inferred):
             InverseGamma(self.feature_shape, self.feature_scale),
             InverseGamma(self.noise_shape, self.noise_scale),
         )
+
+    def named(self, hyper):
+        return {"attribute_probability": hyper.attribute_probability} | {
+            name: getattr(hyper, name) for name in ("feature_variance", "noise_variance")
+        }
 
     def tiny(self):
         return self.with_values(1, 1.4, 2.2, 3.3, 2.6, 3.9, 1.8), (3, 2)

@@ -197,7 +197,7 @@ class BinaryAttributes(
         on = jnp.sum(state.attributes, axis=0)
         return {
             "feature_variance": (parameters.features.size, jnp.sum(parameters.features**2)),
-            "attribute_probability": (on, state.attributes.shape[0] - on),
+            "attribute_log_odds": (on, state.attributes.shape[0] - on),
         }
 
     # Capabilities.

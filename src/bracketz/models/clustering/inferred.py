@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.models.clustering.model import Clustering
@@ -13,7 +14,19 @@ from bracketz.numerics.conjugate import Dirichlet, InverseGamma
 class ClusteringHyper(NamedTuple):
     center_variance: Any
     noise_variance: Any
-    mixture: Any  # (K,)
+    log_mixture: Any  # (K,), normalised
+
+    @property
+    def mixture(self):
+        """The probabilities; one below 1e-308 is 0."""
+        return np.exp(self.log_mixture)
+
+
+@pytree_dataclass
+class ClusteringInLogs(Clustering):
+    """``Clustering`` around logs of the mixture's probabilities, which may be any."""
+
+    log_mixture: Any = None  # type: ignore[assignment]
 
 
 @pytree_dataclass
@@ -48,6 +61,7 @@ class InferredClustering(Inferred):
 
     name = "inferred-clustering"
     fixed_model = Clustering
+    around = ClusteringInLogs
 
     @property
     def priors(self):
@@ -56,6 +70,11 @@ class InferredClustering(Inferred):
             InverseGamma(self.noise_shape, self.noise_scale),
             Dirichlet(jnp.full(self.components, self.mixture_concentration)),
         )
+
+    def named(self, hyper):
+        return {
+            name: getattr(hyper, name) for name in ("center_variance", "noise_variance", "mixture")
+        }
 
     def tiny(self):
         return self.with_values(2, 3.1, 2.3, 3.7, 1.9, 1.6), (3, 2)

@@ -183,7 +183,7 @@ class Clustering(
     def latent_statistics(self, state, parameters):
         return {
             "center_variance": (parameters.centers.size, jnp.sum(parameters.centers**2)),
-            "mixture": (jnp.sum(self.design(state), axis=0),),
+            "log_mixture": (jnp.sum(self.design(state), axis=0),),
         }
 
     # Capabilities.

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from bracketz.core.results import Certificate, Combine
+from bracketz.core.results import Certificate
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.store.frames import Frames
 
@@ -30,9 +30,9 @@ REVERSAL = {cls.reverses: name for name, cls in ESTIMATORS.items() if cls.revers
 DATA_SET = ["problem", "data_seed"]
 
 
-def combination(estimator: str) -> Combine:
-    """How trials of an estimator become one value."""
-    return ESTIMATORS.find(estimator).combine
+def combined_value(estimator: str, values: np.ndarray) -> tuple[float, float]:
+    """Trials of an estimator as one value, and its standard error (``Estimator.combined``)."""
+    return ESTIMATORS.find(estimator).combined(values)
 
 
 def mean_squared_error(values: np.ndarray, truth_value: float) -> float:
@@ -51,7 +51,9 @@ def truth(frames: Frames) -> pd.DataFrame:
     values = _values(frames)
     done = frames.tasks[(frames.tasks.role == "truth") & (frames.tasks.status == "done")]
     for (problem, data_seed), pair in done.groupby(DATA_SET, sort=False):
-        ends = {r.estimator: combination(r.estimator)(values[r.task])[0] for r in pair.itertuples()}
+        ends = {
+            r.estimator: combined_value(r.estimator, values[r.task])[0] for r in pair.itertuples()
+        }
         if len(ends) < 2:
             continue
         lower, upper = ends["ais"], ends["reverse-ais"]
@@ -91,10 +93,11 @@ def summary(frames: Frames, truths: pd.DataFrame | None = None) -> pd.DataFrame:
 
     mean, mean_low, mean_high: the expected estimate of the log evidence of one trial and Student's
     95 % interval for it. bias, mse, rmse: of single trials. combined: all trials as one estimate;
-    combined_error and combined_mse are its own. seconds: run time per trial, amortised; latency: of
-    one trial run alone, where asked. coverage: share of trials within ``MARGIN`` nats of the
-    claimed side (claimed: at least 95 %). jeffreys: mean gap to the reversed sampler, for ais and
-    smc.
+    combined_se (infinite: none), combined_error and combined_mse are its own. seconds: run time per
+    trial, amortised; latency: of one trial run alone, where asked. coverage: share of trials within
+    ``MARGIN`` nats of the claimed side (claimed: at least 95 %). jeffreys: mean gap to the reversed
+    sampler, for ais and smc of one particle: chains of several that are resampled are not each
+    other's reversal.
     """
     truths = truth(frames) if truths is None else truths
     known = {(t.problem, t.data_seed): t for t in truths.itertuples() if t.accepted}
@@ -127,7 +130,8 @@ def summary(frames: Frames, truths: pd.DataFrame | None = None) -> pd.DataFrame:
         }
         row |= _scores(values[t.task], t, at.log_ml if at else math.nan, row["makes_truth"])
         mate = _pairing(t, REVERSAL.get(t.estimator, ""))
-        row["jeffreys"] = reversed_mean.get(mate, math.nan) - row["mean"]
+        single = json.loads(t.content)["settings"].get("particles", 1) == 1
+        row["jeffreys"] = reversed_mean.get(mate, math.nan) - row["mean"] if single else math.nan
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -136,10 +140,10 @@ def cross_table(frames: Frames) -> pd.DataFrame:
     """One row per data set and model fitted to it as to observed data; each data set's rows follow
     each other.
 
-    log_ml, standard_error: all trials as one value. true: whether the fit is of the model that made
-    the data (its hyperparameters fixed there). best: the highest value on its data set. behind:
-    nats below the true model (negative: above it), below the best where no true one was fitted.
-    paper, paper_behind: what the experiment's paper prints.
+    log_ml, standard_error: all trials as one value (infinite: no error bar). true: whether the fit
+    is of the model that made the data (its hyperparameters fixed there). best: the highest value on
+    its data set. behind: nats below the true model (negative: above it), below the best where no
+    true one was fitted. paper, paper_behind: what the experiment's paper prints.
     """
     values = _values(frames)
     printed = frames.paper.printed_cross if frames.paper else {}
@@ -148,7 +152,7 @@ def cross_table(frames: Frames) -> pd.DataFrame:
     for (problem, data_seed), group in done.groupby(DATA_SET, sort=False):
         theirs = printed.get(problem, {})
         for t in group.itertuples():
-            log_ml, error = combination(t.estimator)(values[t.task])
+            log_ml, error = combined_value(t.estimator, values[t.task])
             paper = theirs.get(t.curve, math.nan)
             maker = json.loads(t.content)["made_by"]["model"]
             rows.append(
@@ -201,7 +205,7 @@ def _scores(values: np.ndarray, task, truth_value: float, makes_truth: bool) -> 
     mean, spread = float(np.mean(values)), float(np.std(values, ddof=1)) if n > 1 else math.nan
     error = spread / math.sqrt(n)
     half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * error if n > 1 else math.nan
-    combined, combined_se = combination(task.estimator)(values)
+    combined, combined_se = combined_value(task.estimator, values)
     # The runs behind the truth are not judged by it.
     reference = math.nan if makes_truth else truth_value
     mse = mean_squared_error(values, reference)

@@ -180,7 +180,7 @@ def _point(name: str, r: pd.Series) -> dict[str, Any]:
         if r.makes_truth
         else f"RMSE {tables.number(r.rmse)}, bias {tables.number(r.bias)}",
     ]
-    band = 1.96 * r.combined_se
+    band = 1.96 * r.combined_se if math.isfinite(r.combined_se) else math.nan
     return {
         "seconds": r.seconds,
         "estimate": {"one": r["mean"], "combined": r.combined},
