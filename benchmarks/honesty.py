@@ -1,7 +1,7 @@
 """Do the answers keep their word? Against exact evidence, over hundreds of simulated data sets.
 
-    python benchmarks/honesty.py [--json] [--smoke] [--only stopping,bars,certificates,width,betting]
-                                 [--seeds 300] [--jobs 2]
+    python benchmarks/honesty.py [--json] [--smoke] [--seeds 300] [--jobs 2]
+                                 [--only stopping,bars,certificates,width,betting]
 
 - stopping: sandwiches of tiny instances to targets 1, 0.2 and 0.05. Of those that say converged,
   how often are both bounds within the target of the truth, how often do they cross by more than

@@ -28,6 +28,7 @@ GROUPS = {
         "bracketz.inference.sandwich",
         "bracketz.inference.compare",
         "bracketz.core.results",
+        "bracketz.core.betting",
     ),
     "Data": ("bracketz.data.",),
     "Models": (

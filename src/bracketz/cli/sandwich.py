@@ -29,10 +29,10 @@ def sandwich(
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
-    gap: Annotated[
-        float, typer.Option(help="Stop when upper - lower is at most this (nats).")
-    ] = 1.0,
-    chains: Annotated[int, typer.Option(help="Chains in each direction.")] = 25,
+    gap: Annotated[float, typer.Option(help="The gap to reach, upper - lower (nats).")] = 1.0,
+    chains: Annotated[
+        int, typer.Option(help="Chains in each direction; a multiple where that is cheaper.")
+    ] = 25,
     max_seconds: Annotated[
         float | None, typer.Option(help="Soft limit; the answer is then unconverged.")
     ] = None,
@@ -57,9 +57,16 @@ def sandwich(
     sweeps: Annotated[int, typer.Option(help="Kernel sweeps at each distribution.")] = 1,
     particles: Annotated[int, typer.Option(help="Particles in each chain, resampled by ESS.")] = 1,
     first: Annotated[
-        int | None, typer.Option(help="Effort of the first rung; it doubles from there.")
+        int | None, typer.Option(help="Effort of the first of the forward runs that decide.")
     ] = None,
-    max_effort: Annotated[int | None, typer.Option(help="Do not go beyond this effort.")] = None,
+    max_effort: Annotated[
+        int | None,
+        typer.Option(help="Do not go beyond this effort; equal to --first: measure right there."),
+    ] = None,
+    looks: Annotated[
+        int,
+        typer.Option(help="Measurements at the most; each pays its share of the certificate."),
+    ] = 1,
     plot: Annotated[
         Path | None, typer.Option(help="Save a picture of the bounds closing (.png, .pdf, .svg).")
     ] = None,
@@ -71,7 +78,8 @@ def sandwich(
 ) -> None:
     """Bracket the log evidence of simulated data between a lower and an upper bound.
 
-    The number of distributions doubles until the gap is small enough. Exit code 1: not converged.
+    Forward runs decide how much effort the gap takes, then one run in both directions measures.
+    Exit code 1: not converged.
 
     [dim]bracketz sandwich clustering --gap 0.5[/dim]
     """
@@ -104,6 +112,7 @@ def sandwich(
         "particles": particles,
         "first": first,
         "max_effort": max_effort,
+        "looks": looks,
     }
     named = {"command": "sandwich", "path": path, "schedule": schedule, "pilot": pilot}
     session = parsing.make_session(

@@ -39,11 +39,12 @@ def print_sandwich(answer: "Sandwich") -> None:
             f" {answer.split.mixing:.2f}.",
             highlight=False,
         )
+    if answer.crossing:
+        console.print(answer.crossing, highlight=False)
     if not answer.converged:
-        console.print(
-            f"not converged: the gap is {answer.gap:.2f} and the goal {answer.target:g}; allow"
-            f" more --max-seconds" + (f" ({answer.predicted})" if answer.predicted else "")
-        )
+        console.print(f"not converged: {answer.reason}.", highlight=False)
+        if answer.predicted:
+            console.print(f"{str(answer.predicted).capitalize()}.", highlight=False)
 
 
 def print_estimate(answer: "Estimate") -> None:
@@ -137,25 +138,29 @@ def print_knobs(estimators: list[dict]) -> None:
 
 
 def print_demo(answers: "list[Sandwich]", picture: str) -> None:
-    columns = ("model", "estimate", "±", "lower", "upper", "gap", "distr.", "run s")
+    columns = ("model", "estimate", "lower", "upper", "gap", "90% certificate", "run s")
     title = "log evidence of three simulated data sets, 50 x 25"
     table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for a in answers:
         table.add_row(
-            a.model,
-            f"{a.log_ml:.2f}",
-            f"{a.standard_error:.2f}",
+            a.model.removesuffix("-attributes"),
+            f"{a.log_ml:.2f} ± {a.standard_error:.2f}",
             f"{a.lower:.2f}",
             f"{a.upper:.2f}",
             f"{a.gap:.2f}",
-            f"{a.distributions:,}",
+            f"{a.certificate.low:.1f} {a.certificate.high:.1f}",
             f"{a.seconds.run:.1f}",
         )
     console = Console()
     console.print(table)
+    for a in answers:
+        if a.crossing:
+            console.print(f"{a.model}: {a.crossing}", highlight=False)
+        if not a.converged:
+            console.print(f"{a.model}: not converged: {a.reason}.", highlight=False)
     compiling = sum(a.seconds.compile for a in answers)
     console.print(
-        f"and {compiling:.0f} s to compile; both bounds closing: {picture}", highlight=False
+        f"and {compiling:.0f} s to compile; bounds and certificates: {picture}", highlight=False
     )
 
 

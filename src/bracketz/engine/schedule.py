@@ -109,11 +109,12 @@ def run_pilot(
     seed: int,
     session: Session,
 ) -> Pilot:
-    """Run short chains along the sigmoid, in the directions whose programs are given, and adapt to
-    them.
+    """Run short forward chains along the sigmoid, and adapt to them.
 
-    ``path`` has a schedule that waits for its pilot (``Adapted()``). The streams "pilot lower" and
-    "pilot upper" keep the pilot's randomness apart from every measured run's.
+    ``path`` has a schedule that waits for its pilot (``Adapted()``). The stream "pilot lower" keeps
+    the pilot's randomness apart from every measured run's. Forward chains only: a pilot from the
+    exact sample would make the table depend on it, so that given the table it is no exact sample
+    any more, and reverse weights along it would not average to 1 / p(y).
     """
     schedule = path.schedule
     assert isinstance(schedule, Adapted), "only an adapted schedule has a pilot"

@@ -18,7 +18,8 @@ class AIS(Estimator):
 
     Cost: ``distributions - 1`` sweeps per trial (times ``sweeps``). Consistent as distributions
     grow. An adapted schedule puts a pilot in front, with as many chains as trials and randomness of
-    its own.
+    its own. It runs forwards in either direction: a pilot from the exact sample would make the
+    schedule depend on it, and reverse weights would no longer average to 1 / p(y).
 
     Args:
         distributions: from prior to posterior, both included (the knob).
@@ -78,16 +79,17 @@ class AIS(Estimator):
         return Forward(model, data.y, path, self.sweeps)
 
     def run(self, model, data, trials, seed, session):
-        def along(path):
-            return self.program(model, data, path)
+        def forwards(path):
+            return Forward(model, data.y, path, self.sweeps)
 
         path, found = self._path, None
         if path.pilot is not None:
-            found = run_pilot(path, along, chains=trials, seed=seed, session=session)
+            found = run_pilot(path, forwards, chains=trials, seed=seed, session=session)
             path = found.path
         path = path.through(self.distributions)
+        program = self.program(model, data, path)
         outcome = run_chains(
-            along(path), path.num_edges, chains=trials, seed=seed, stream=self.name, session=session
+            program, path.num_edges, chains=trials, seed=seed, stream=self.name, session=session
         )
         if found is None:
             return outcome

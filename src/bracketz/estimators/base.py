@@ -9,7 +9,14 @@ import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.results import Combine, Estimate, Seconds, Side
+from bracketz.core.results import (
+    Combine,
+    Estimate,
+    LowerCertificate,
+    Seconds,
+    Side,
+    check_confidence,
+)
 from bracketz.core.validation import check_seed
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import model_label
@@ -155,6 +162,7 @@ def estimate(
     *,
     trials: int = 25,
     seed: int = 0,
+    confidence: float = 0.95,
     session: Session | None = None,
 ) -> Estimate:
     """Run one estimator: ``trials`` independent values and their combination.
@@ -165,10 +173,12 @@ def estimate(
         estimator: which, with its knobs.
         trials: how many independent values.
         seed: everything random follows from it.
+        confidence: of the certified lower bound.
         session: time budget, checkpoint and progress; none of them by default.
 
     Returns:
-        The combined value with its side and error bar, and every trial. Where the spread over
+        The combined value with its side and error bar, and every trial. Where the weights average
+        to p(y) (ais, smc, lw) a certified lower bound comes with them. Where the spread over
         trials is no error bar (trials that share the exact sample, weights without a variance) it
         is infinite, and ``standard_error_note`` says why.
 
@@ -186,6 +196,7 @@ def estimate(
     """
     data = as_data(data, model)
     check_seed(seed)
+    check_confidence(confidence)
     if not isinstance(estimator, Estimator):
         raise InputError(f"estimator must be one such as bracketz.AIS(), got {estimator!r}")
     for attribute in ("name", "knob", "combine"):
@@ -203,17 +214,22 @@ def estimate(
             f"{estimator.name} did not finish within `max_seconds`, and an unfinished"
             f" {estimator.name} run bounds nothing; allow more time or lower `{estimator.knob}`"
         )
-    log_ml, error = estimator.combined(outcome.log_values)
+    values, side = outcome.log_values, estimator.side(data)
+    log_ml, error = estimator.combined(values)
+    certificate = None
+    if side is Side.LOWER and estimator.combine is Combine.ARITHMETIC:
+        certificate = LowerCertificate.from_weights(values, confidence)
     return Estimate(
         model=model_label(model),
         estimator=estimator.name,
-        side=estimator.side(data),
+        side=side,
         log_ml=log_ml,
-        log_ml_trials=tuple(outcome.log_values.tolist()),
+        log_ml_trials=tuple(values.tolist()),
         standard_error=error,
         standard_error_note=estimator.no_error_bar,
         knobs=estimator.settings(model),
         seed=seed,
         seconds=Seconds(outcome.run_seconds, outcome.compile_seconds),
         details=estimator.details(outcome),
+        certificate=certificate,
     )

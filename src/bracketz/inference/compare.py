@@ -26,7 +26,7 @@ import numpy as np
 from bracketz._version import __version__
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.results import Combine, Seconds, finite_json, html_table
+from bracketz.core.results import Combine, LowerCertificate, Seconds, finite_json, html_table
 from bracketz.core.validation import check_seed
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import identity, model_label
@@ -42,6 +42,8 @@ FIRST_RUNG = 256
 LAST_RUNG = 1 << 14
 #: Doublings in a row that must bring nothing: one alone may be bad luck of the chains.
 PATIENCE = 2
+#: Of each candidate's certified lower bound.
+CONFIDENCE = 0.95
 
 #: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word
 #: applies.
@@ -93,6 +95,7 @@ class Candidate:
     settled: bool  # the last two doublings raised it by less than the tolerance
     hyperparameters: dict  # posterior mean of each inferred one, by the weights of the chains
     simulated: tuple[Simulated, ...] = ()
+    certificate: LowerCertificate | None = None  # pays for every rung that was looked at
 
     @property
     def label(self) -> str:
@@ -395,6 +398,11 @@ class _Contender:
             f"{self.label}: log evidence >= {rungs[-1][1]:.2f}, {effort:,} distributions"
             + ("" if settled else ", not settled")
         )
+        # Shares 1/(j (j+1)) over rungs j = 1, 2, ... sum to 1: valid wherever the ladder stops.
+        looks = len(rungs)
+        certified = LowerCertificate.from_weights(
+            outcome.log_values, CONFIDENCE, 1 / (looks * (looks + 1))
+        )
         states, weights = _posterior(outcome)
         means = {}
         if isinstance(self.inner, Inferred):
@@ -411,6 +419,7 @@ class _Contender:
             rungs=tuple(rungs),
             settled=settled,
             hyperparameters=means,
+            certificate=LowerCertificate(CONFIDENCE, certified.low + log_jacobian),
             simulated=tuple(
                 self.simulated(states, weights, effort, number) for number in range(1, validate + 1)
             ),

@@ -26,9 +26,9 @@ from bracketz.core.weights import log_mean, student
 
 #: Noise of the gap (both bounds' errors together) that a target allows, as a share of it. Beyond
 #: it a small gap may be luck.
-NOISE = 0.5
+NOISE = 0.55
 #: What a plan aims at: a measured noise is itself uncertain.
-AIM = 0.4
+AIM = 0.42
 #: Bounds that cross by more than this share of the target show more noise than it allows.
 CROSSED = 0.5
 #: A ladder on a path that refines ends where one chain's spread is at most this (nats squared), and
@@ -37,7 +37,7 @@ PREDICTABLE = 5.0
 #: Chains of a rung, at the least; a variance of fewer says nothing.
 RUNG_CHAINS = 10
 #: A variance is taken to be as large as it is with this probability.
-CONFIDENCE = 0.8
+CONFIDENCE = 0.75
 #: On other paths it ends where a doubling brings the spread down by less than this share.
 WORTHWHILE = 0.2
 #: Batches of chains at the most.

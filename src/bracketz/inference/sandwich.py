@@ -87,8 +87,10 @@ class Look:
 
     @property
     def split(self) -> "Split | None":
-        cost = self.schedule_cost
-        return None if cost is None else Split(cost, self.single_chain_gap - cost)
+        cost, gap = self.schedule_cost, self.single_chain_gap
+        if cost is None or not math.isfinite(cost + gap):  # a weight of zero has no split
+            return None
+        return Split(cost, gap - cost)
 
 
 @dataclass(frozen=True)
@@ -144,11 +146,12 @@ class Sandwich:
         lower_error, upper_error: their standard errors; a rule of thumb, not certified.
         log_ml, standard_error: the log evidence, and its error bar.
         log_ml_by: "bennett": Bennett's acceptance ratio over both directions; "midpoint": of the
-            bounds, where the reverse run is not the exact reversal that Bennett needs (more than
-            one particle).
+            bounds, where the reverse run is not the exact reversal that Bennett needs: with more
+            than one particle (the reversal of resampling is conditional SMC, not a reverse run), or
+            on a path whose ``exact_reversal`` says no.
         certificate: covers log p(y) with the stated confidence for the way this run really
             stopped, whatever the model.
-        fixed: the same for a single look; wider confidence is not paid for further looks.
+        fixed: what it would be if ``looks`` had been 1.
         jeffreys_bound: mean single-chain gap, which estimates KL(q_F || q_B) + KL(q_B || q_F) and
             so bounds, in expectation, the divergence of the sampler's output from the posterior
             (nats). None where ``log_ml_by`` is "midpoint".
@@ -537,7 +540,7 @@ def sandwich(
         chosen = Plan(min(2 * chosen.effort, top), chosen.chains)
     session.must_finish = False
 
-    exact = particles == 1
+    exact = particles == 1 and path.exact_reversal(model)
     forward, reverse = np.array(look.forward), np.array(look.reverse)
     point = bennett(forward, reverse) if exact else _midpoint(look)
     predicted = _predict(runs, look, gap, top, clock) if runs.records else None

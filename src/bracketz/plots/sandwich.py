@@ -1,4 +1,4 @@
-"""Both bounds closing."""
+"""Both bounds, measured."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,11 @@ from bracketz.plots.style import LOWER, TRUTH, UPPER
 
 
 def closing_bounds(answer, ax=None):
-    """Both bounds against effort: single chains as dots, the combined value as a line.
+    """The measured bounds with their error bars, the certificate around them, and the forward runs
+    that decided on the effort.
+
+    Single chains are dots. The ladder's bounds decided and are not part of the answer: they are
+    hollow.
 
     Args:
         answer: a ``Sandwich``.
@@ -26,34 +30,53 @@ def closing_bounds(answer, ax=None):
         'distributions'
     """
     figure, (axis,) = figure_and_axes(ax, width=4.4, height=3.6)
-    efforts = np.array([rung.effort for rung in answer.rungs])
-    for name, colour, marker, side, chains in (
-        ("upper bound", UPPER, "v", "upper", "reverse"),
-        ("lower bound", LOWER, "^", "lower", "forward"),
-    ):
-        line = np.array([getattr(rung, side) for rung in answer.rungs])
-        for rung in answer.rungs:
-            values = getattr(rung, chains)
-            axis.plot(
-                [rung.effort] * len(values), values, ".", color=colour, alpha=0.25, ms=3, lw=0
-            )
-        axis.plot(efforts, line, marker=marker, color=colour, lw=1.6, ms=5, label=name)
+    last, certificate = answer.looks[-1], answer.certificate
+    axis.axhspan(
+        certificate.low,
+        certificate.high,
+        color=TRUTH,
+        alpha=0.08,
+        lw=0,
+        label=f"{certificate.confidence:.0%} certificate",
+    )
     axis.axhline(
         answer.log_ml, color=TRUTH, lw=1, ls="--", label=f"log evidence {answer.log_ml:.1f}"
     )
+    dots = {"ls": "", "marker": ".", "alpha": 0.25, "ms": 3}
+    rungs = answer.rungs
+    if rungs:
+        efforts = [rung.effort for rung in rungs]
+        for rung in rungs:
+            axis.plot([rung.effort] * len(rung.forward), rung.forward, color=LOWER, **dots)
+        line = [rung.lower for rung in rungs]
+        style = {"color": LOWER, "lw": 1, "ls": ":", "marker": "^", "mfc": "white", "ms": 5}
+        axis.plot(efforts, line, label="deciding, forwards only", **style)
+    # Both at one effort: side by side, so that both error bars are seen.
+    for name, colour, marker, value, error, chains, shift in (
+        ("upper bound", UPPER, "v", last.upper, last.upper_error, last.reverse, 1.06),
+        ("lower bound", LOWER, "^", last.lower, last.lower_error, last.forward, 1 / 1.06),
+    ):
+        place = last.effort * shift
+        axis.plot([place] * len(chains), chains, color=colour, **dots)
+        bar = error if np.isfinite(error) else 0.0
+        style = {"color": colour, "marker": marker, "ms": 6, "capsize": 3, "ls": "", "zorder": 3}
+        axis.errorbar([place], [value], [bar], label=f"{name} ± s.e.", **style)
     axis.set_xscale("log", base=2)
-    axis.set_xticks(efforts, [f"{e:,}" for e in efforts], rotation=45, fontsize=8)
+    ticks = sorted({*(rung.effort for rung in rungs), last.effort})
+    axis.set_xticks(ticks, [f"{e:,}" for e in ticks], rotation=45, fontsize=8)
     axis.minorticks_off()
-    # Scale to the combined bounds; single chains far outside would squash what matters.
-    top = max(max(r.upper, r.lower) for r in answer.rungs)
-    bottom = min(min(r.upper, r.lower) for r in answer.rungs)
-    pad = 0.12 * (top - bottom) + 1
-    axis.set_ylim(bottom - pad, top + pad)
+    # Scale to the certificate; early runs and single chains far outside would squash what matters.
+    width = max(certificate.high - certificate.low, abs(answer.gap))
+    lowest = min([last.lower, certificate.low, *(rung.lower for rung in rungs)])
+    axis.set_ylim(
+        max(lowest - 0.2 * width, certificate.low - 2.5 * width),
+        max(certificate.high, last.lower, last.upper) + 0.2 * width,
+    )
     axis.set_title(f"{answer.model}: gap {answer.gap:.2f} nats", fontsize=11)
     axis.set_xlabel(answer.unit)
     axis.set_ylabel("log evidence  [nats]")
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=8, loc="upper right")
+    axis.legend(frameon=False, fontsize=8, loc="lower right")
     figure.tight_layout()
     return figure
 
