@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bracketz.engine.checkpoint import Checkpoint
     from bracketz.engine.run import Outcome, Program, run_chains
     from bracketz.engine.session import Session
-    from bracketz.errors import InputError
+    from bracketz.errors import InputError, NumericalError
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized

@@ -1,4 +1,4 @@
-"""The one exception that means "the caller can fix this"."""
+"""The two exceptions with a sentence in them: bad input, and arithmetic that broke."""
 
 import difflib
 from collections.abc import Iterable
@@ -16,6 +16,20 @@ class InputError(ValueError):
         ... except bz.InputError as error:
         ...     print(error)
         components must be a whole number of at least 1, got 0
+    """
+
+
+class NumericalError(ArithmeticError):
+    """The arithmetic broke: one sentence that says what, and the way out.
+
+    Not a number, an infinity where none is possible, a cache that is no longer what it stands
+    for, or bounds inverted beyond what the inequality allows. There is no answer then. The
+    command line prints the sentence and exits with 1.
+
+    Example:
+        >>> import bracketz as bz
+        >>> issubclass(bz.NumericalError, ArithmeticError)
+        True
     """
 
 

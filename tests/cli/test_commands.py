@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bracketz.cli import main
+from bracketz.errors import NumericalError
 
 SMALL = ("--rows", "8", "--columns", "3", "--components", "2")
 
@@ -560,3 +561,12 @@ def test_the_commands_have_the_defaults_of_the_library():
         shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate", "path"}
         assert len(shared) >= 5
         assert {name: here[name] for name in shared} == {name: there[name] for name in shared}
+
+
+def test_broken_arithmetic_is_one_sentence_and_exit_code_1(bracketz, sim, monkeypatch):
+    def broken(*args, **kwargs):
+        raise NumericalError("the log evidence came out as nan; raise `max_effort`")
+
+    monkeypatch.setattr("bracketz.estimators.base.estimate", broken)
+    answer = bracketz("estimate", "clustering", "ais", "--data", "sim.npz", "--json")
+    assert answer == (1, "", "error: the log evidence came out as nan; raise --max-effort\n")

@@ -1,4 +1,5 @@
-"""The command line. ``main`` turns every kind of bad input into one sentence and exit code 2."""
+"""The command line. ``main`` turns every kind of bad input into one sentence and exit code 2, and
+arithmetic that broke into one sentence and exit code 1."""
 
 import itertools
 import os
@@ -11,7 +12,7 @@ def main() -> None:
 
     from bracketz.cli.app import app
     from bracketz.cli.words import translated
-    from bracketz.errors import InputError
+    from bracketz.errors import InputError, NumericalError
 
     # Settings of this process, not of the library: double precision throughout, a compilation
     # cache between runs. Both give way to the user's own.
@@ -28,6 +29,8 @@ def main() -> None:
         _fail(error.format_message() + _given_value(error))
     except InputError as error:
         _fail(translated(str(error)))
+    except NumericalError as error:
+        _fail(translated(str(error)), code=1)
     except (typer.Abort, KeyboardInterrupt):
         _stopped()
     except MemoryError:
@@ -52,9 +55,9 @@ def _given_value(error: Any) -> str:
     return ""
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str, code: int = 2) -> None:
     print(f"error: {sentence}", file=sys.stderr)
-    sys.exit(2)
+    sys.exit(code)
 
 
 def _stopped() -> None:
