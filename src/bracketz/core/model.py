@@ -107,3 +107,13 @@ class Model(ABC):
         Raises:
             InputError: it cannot; by default nothing is refused.
         """
+
+    def check_data(self, y) -> None:
+        """Refuse values this model cannot compute with.
+
+        Args:
+            y: the data, (N, D), finite.
+
+        Raises:
+            InputError: it cannot; by default nothing is refused.
+        """

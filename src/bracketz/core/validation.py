@@ -23,6 +23,21 @@ def require_positive(**values) -> None:
             raise InputError(f"{name} must be a positive number, got {value}")
 
 
+def require_squares(y, noise_variance=1.0) -> None:
+    """Sums of squares of y, in units of the noise, must be numbers."""
+    y, noise = np.asarray(y, dtype=float), float(np.min(noise_variance))
+    with np.errstate(over="ignore"):
+        weighted = np.sum(np.abs(y)) / noise
+        fits = np.isfinite(weighted * weighted) and np.isfinite(np.sum(y * y) / noise)
+    if not fits:
+        row, column = np.unravel_index(np.argmax(np.abs(y)), y.shape)
+        raise InputError(
+            f"the data hold {y[row, column]:g} at row {row + 1}, column {column + 1}, whose square"
+            f" over the noise variance of {noise:g} is more than a float can hold; divide the data"
+            " by a constant, standardise the columns, or take a larger noise variance"
+        )
+
+
 def require_components(components: int) -> None:
     if not isinstance(components, (int, np.integer)) or components < 1:
         raise InputError(f"components must be a whole number of at least 1, got {components}")

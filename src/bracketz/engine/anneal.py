@@ -85,6 +85,11 @@ class Annealing(Program):
     resampling: Resampling
     particles: int
 
+    @property
+    def impossible(self):
+        """An infinite weight. A weight of zero is a legal one."""
+        return self.sign * np.inf
+
     def kernel_at(self, t) -> Repeat:
         """The kernel of row t, swept as often as asked for."""
         return Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)

@@ -40,6 +40,10 @@ class Recorded(Program):
     def sign(self):
         return self.program.sign
 
+    @property
+    def impossible(self):
+        return self.program.impossible
+
     def start(self, key):
         reports = {name: jnp.zeros(CELLS) for name in self.program.reports}
         return Recording(self.program.start(key), jnp.zeros(CELLS), reports)

@@ -28,7 +28,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.weights import logmeanexp
 from bracketz.engine.devices import usable_devices, use_all_cores
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, broken
 from bracketz.numerics.noise import THREEFRY
 
 #: How often the compiled loop has been traced in this process; tests read it.
@@ -77,6 +77,14 @@ class Program(ABC):
         """1, or -1 where the value stands for -log of an average of reciprocals."""
         return 1
 
+    @property
+    def impossible(self) -> float | None:
+        """An infinite value that no chain can have; None: either may be.
+
+        A run fails where a chain has it, as it does where a value is not a number.
+        """
+        return None
+
     @abstractmethod
     def start(self, key) -> Any:
         """The initial carry.
@@ -109,7 +117,8 @@ class Program(ABC):
             carry: what the last step returned.
 
         Returns:
-            A scalar.
+            A scalar; infinite while there is nothing to say yet, and never NaN once a step was
+            made: the run fails there.
         """
 
     def done(self, carry) -> jax.Array:
@@ -264,6 +273,7 @@ def run_chains(
 
     Raises:
         InputError: fewer than one chain.
+        NumericalError: a chain's value is not a number, or the program's ``impossible`` one.
 
     Example:
         >>> import bracketz as bz, jax, jax.numpy as jnp
@@ -380,6 +390,7 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             chunk = max(1, min(8 * chunk, int(CHUNK_SECONDS * (last - done) / max(elapsed, 1e-6))))
             done = last
             values, stopped = unblocked(_log_values(program, carry))
+            _refuse_broken(program, values, done, stream)
             report(done, program.sign * float(_mean_value(program.sign * values)))
             if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
@@ -390,6 +401,17 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
         run_seconds,
         compile_seconds,
     )
+
+
+def _refuse_broken(program: Program, values: np.ndarray, done: int, stream: str) -> None:
+    """At once: a run that is not a number now will not be one later."""
+    bad = np.isnan(values)
+    if program.impossible is not None:
+        bad |= values == program.impossible
+    if bad.any():
+        worst = values[bad][0]
+        of = f"{bad.sum()} of {len(values)} chains"
+        raise broken(f"'{stream}' gave a log evidence of {worst} in {of} after step {done:,}")
 
 
 def _reblock(template, flat, chains):

@@ -1,8 +1,11 @@
 """What an estimator is: knobs as fields, a side, a way to combine trials, and one method."""
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
+
+import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
@@ -12,7 +15,7 @@ from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, NumericalError, broken
 
 
 class Estimator(ABC):
@@ -143,6 +146,7 @@ def estimate(
     Raises:
         InputError: the model lacks what the estimator needs, the data have no exact sample and it
             needs one, time ran out (an unfinished run bounds nothing), or a value is out of range.
+        NumericalError: the arithmetic broke, or every trial came to nothing: there is no estimate.
 
     Example:
         >>> import bracketz as bz
@@ -171,11 +175,12 @@ def estimate(
             f"{estimator.name} did not finish within `max_seconds`, and an unfinished"
             f" {estimator.name} run bounds nothing; allow more time or lower `{estimator.knob}`"
         )
-    log_ml, error = estimator.combine(outcome.log_values)
+    side = estimator.side(data)
+    log_ml, error = _combined(estimator, outcome.log_values, side)
     return Estimate(
         model=model_label(model),
         estimator=estimator.name,
-        side=estimator.side(data),
+        side=side,
         log_ml=log_ml,
         log_ml_trials=tuple(outcome.log_values.tolist()),
         standard_error=error,
@@ -184,3 +189,19 @@ def estimate(
         seconds=Seconds(outcome.run_seconds, outcome.compile_seconds),
         details=estimator.details(outcome),
     )
+
+
+def _combined(estimator: Estimator, values: np.ndarray, side: Side) -> tuple[float, float]:
+    """(log evidence, standard error), or the reason why there is none."""
+    if np.isnan(values).any():
+        raise broken(f"{estimator.name} gave a log evidence of nan")
+    nothing = {Side.LOWER: -math.inf, Side.UPPER: math.inf}.get(side)
+    if np.all(values == nothing):
+        raise NumericalError(
+            f"every trial of {estimator.name} gave {nothing}, a {side} bound that says nothing;"
+            f" raise `{estimator.knob}` or take another estimator"
+        )
+    log_ml, error = estimator.combine(values)
+    if not math.isfinite(log_ml):
+        raise broken(f"{estimator.name} gave a log evidence of {log_ml}")
+    return log_ml, error

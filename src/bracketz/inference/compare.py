@@ -427,9 +427,12 @@ def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:
         >>> y.tolist(), log_jacobian
         ([[-1.0], [1.0]], -0.0)
     """
+    # Squares of what is below 1 do not overflow; a power of 2 changes no bit.
+    unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(y)))[1] - 1)
+    y = np.asarray(y) / unit
     mean, scale = np.nanmean(y, axis=0), np.nanstd(y, axis=0)
     if not np.all(scale > 0):
         column = int(np.argmin(scale)) + 1
         raise InputError(f"column {column} is constant and cannot be standardised; remove it")
     entries = np.sum(~np.isnan(y), axis=0)
-    return (y - mean) / scale, -float(entries @ np.log(scale))
+    return (y - mean) / scale, -float(entries @ np.log(unit * scale))

@@ -64,6 +64,10 @@ class HeldOut(Model, Predictive, ExactEvidence):
                 f" {shape[1]}"
             )
 
+    def check_data(self, y):
+        if isinstance(self.model, Model):
+            self.model.check_data(y)
+
     def sample_prior(self, key, shape):
         def draw(key):
             return self.model.row_conditional(self.fixed, jnp.zeros(shape[1]), 0.0).sample(key)

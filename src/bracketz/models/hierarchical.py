@@ -29,7 +29,7 @@ from bracketz.core.capabilities import Collapsed, Enumerable, Predictive
 from bracketz.core.kernel import Kernel, Reversible, ScoredKernel, Visit
 from bracketz.core.model import Model
 from bracketz.core.pytree import unchecked
-from bracketz.core.validation import require_components, require_positive
+from bracketz.core.validation import require_components, require_positive, require_squares
 from bracketz.errors import InputError
 from bracketz.kernels.compose import Compose
 
@@ -59,6 +59,9 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         require_components(self.components)
         names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
         require_positive(**{name: getattr(self, name) for name in names})
+
+    def check_data(self, y):
+        require_squares(y)
 
     def with_values(self, *values) -> Self:
         """The same model with its first fields replaced, in their order."""

@@ -116,6 +116,9 @@ class Incomplete(Collapsed, Model):
             )
         self.model.check_shape(shape)
 
+    def check_data(self, y):
+        self.model.check_data(np.where(self.observed > 0, y, 0.0))
+
     def plain(self, state):
         """(the model with fixed hyperparameters, its state)."""
         if isinstance(self.model, Inferred):
