@@ -334,9 +334,9 @@ BAD = [
     (("estimate", "clustering", "ais", "--data", "sim.npz", "--delta", "nan"), "finite, got nan"),
     (
         ("estimate", "clustering", "vb", "--data", "huge.csv", "--json"),
-        "the data hold -1e+308 at row 2, column 1, whose square over the noise variance of 1.98",
+        "the data hold -1e+308 at row 2, column 1, and its square over the noise variance of 1.98",
     ),
-    (("compare", "--data", "huge.csv", "--json"), "divide the data by a constant"),
+    (("compare", "--data", "huge.csv", "--json"), "standardise the columns"),
     (
         ("simulate", "clustering", "--set", "noise_variance=1,2", "--out", "new.npz"),
         "must be one number",

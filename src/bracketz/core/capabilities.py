@@ -144,7 +144,7 @@ class Conjugate(Collapsed):
 
     def check_data(self, y) -> None:
         """Refuse data whose squares are more than a float can hold."""
-        require_squares(y, getattr(self, "noise_variance", 1.0))
+        require_squares(y, getattr(self, "noise_variance", None))
 
     @property
     @abstractmethod

@@ -108,6 +108,19 @@ class Model(ABC):
             InputError: it cannot; by default nothing is refused.
         """
 
+    def suited_to(self, y) -> "Model":
+        """This model in the arithmetic these data need; itself by default.
+
+        Shipped models compute in another, slower way where the noise is far below the data.
+
+        Args:
+            y: the data, (N, D).
+
+        Returns:
+            The same model, as runs compute with it.
+        """
+        return self
+
     def check_data(self, y) -> None:
         """Refuse values this model cannot compute with.
 

@@ -5,6 +5,9 @@ import numpy as np
 
 from bracketz.errors import InputError
 
+#: Squares of data over the noise variance: beyond, residuals are made of rounding alone.
+MAX_SIGNAL = 1e24
+
 
 def require_model(model) -> None:
     """A model is an instance of a class that JAX can look inside."""
@@ -23,18 +26,22 @@ def require_positive(**values) -> None:
             raise InputError(f"{name} must be a positive number, got {value}")
 
 
-def require_squares(y, noise_variance=1.0) -> None:
-    """Sums of squares of y, in units of the noise, must be numbers."""
-    y, noise = np.asarray(y, dtype=float), float(np.min(noise_variance))
+def require_squares(y, noise_variance=None) -> None:
+    """Squares of y over the noise variance must be numbers, and the noise not below their last
+    digits."""
+    y = np.asarray(y, dtype=float)
+    noise = 1.0 if noise_variance is None else float(np.min(noise_variance))
     with np.errstate(over="ignore"):
         weighted = np.sum(np.abs(y)) / noise
-        fits = np.isfinite(weighted * weighted) and np.isfinite(np.sum(y * y) / noise)
+        signal = np.max(np.sum(y * y, axis=1)) / noise
+    fits = np.isfinite(weighted * weighted) and (noise_variance is None or signal < MAX_SIGNAL)
     if not fits:
         row, column = np.unravel_index(np.argmax(np.abs(y)), y.shape)
+        of = "" if noise_variance is None else f" over the noise variance of {noise:g}"
         raise InputError(
-            f"the data hold {y[row, column]:g} at row {row + 1}, column {column + 1}, whose square"
-            f" over the noise variance of {noise:g} is more than a float can hold; divide the data"
-            " by a constant, standardise the columns, or take a larger noise variance"
+            f"the data hold {y[row, column]:g} at row {row + 1}, column {column + 1}, and its"
+            f" square{of} is beyond what floating-point numbers can resolve; standardise the"
+            " columns, or take a larger noise variance"
         )
 
 

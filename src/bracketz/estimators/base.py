@@ -166,7 +166,8 @@ def estimate(
     if refusal := estimator.refusal(model, data.simulated):
         raise InputError(refusal)
     with double_precision():
-        outcome = estimator.run(model, data, trials, seed, session or Session())
+        suited = model.suited_to(data.y)
+        outcome = estimator.run(suited, data, trials, seed, session or Session())
     if not isinstance(outcome, Outcome):
         what = f"{type(estimator).__name__}.run must return what run_chains gives back"
         raise InputError(f"{what}, an Outcome; got {type(outcome).__name__}")

@@ -306,7 +306,8 @@ class _Contender:
     """One model on the data: its runs, and what they cost."""
 
     def __init__(self, model: Model, y: np.ndarray, chains: int, seed: int, session: Session):
-        self.model, self.y, self.chains, self.seed, self.session = model, y, chains, seed, session
+        self.y, self.chains, self.seed, self.session = y, chains, seed, session
+        self.model = model.suited_to(y)
         self.inner = model.model if isinstance(model, Incomplete) else model
         self.name = model_label(self.inner).removeprefix("inferred-")
         self.components: int | None = getattr(model, "components", None)

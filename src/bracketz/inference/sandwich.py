@@ -351,7 +351,7 @@ def sandwich(
     path.at(effort, model, data.y.shape[0], sweeps)  # refuse before the work
     Certificate.from_bounds(0.0, 0.0, confidence)
     session = session or Session()
-    ladder = _Ladder(model, data, path, sweeps, particles, chains, seed)
+    ladder = _Ladder(model.suited_to(data.y), data, path, sweeps, particles, chains, seed)
 
     rungs: list[Rung] = []
     piloted = None
