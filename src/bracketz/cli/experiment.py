@@ -90,11 +90,12 @@ def report(
 ) -> None:
     """Write the report (one HTML page), the figures (PDF, PNG, SVG) and the numbers (CSV, JSON)."""
     from bracketz.papers import PAPERS
-    from bracketz.testbed.report.output import write
+    from bracketz.testbed.report.output import failed, write
     from bracketz.testbed.store.frames import read_frames
 
-    written = write(read_frames(store, name, PAPERS), out)
-    print_answer({"out": str(out), "files": written}, json)
+    frames = read_frames(store, name, PAPERS)
+    written = write(frames, out)
+    print_answer({"out": str(out), "files": written, "failed": failed(frames)}, json)
 
 
 @experiment.command()
@@ -110,10 +111,12 @@ def export(
     """Write every table, the summary and the truth as CSV and Parquet."""
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import export as write_tables
+    from bracketz.testbed.report.output import failed
     from bracketz.testbed.store.frames import read_frames
 
-    written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
-    print_answer({"out": str(out), "files": written}, json)
+    frames = read_frames(store, name, PAPERS)
+    written = write_tables(frames, out, format, force=force)
+    print_answer({"out": str(out), "files": written, "failed": failed(frames)}, json)
 
 
 def run_and_sum_up(

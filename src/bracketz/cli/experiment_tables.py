@@ -11,6 +11,7 @@ from bracketz.cli.progress import duration
 
 def print_status(answer: dict[str, Any]) -> None:
     title = f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done"
+    title += f", {answer['failed']} failed" if answer["failed"] else ""
     table = Table(
         "model",
         "estimator",
@@ -34,10 +35,17 @@ def print_answer(answer: dict[str, Any]) -> None:
     if "tasks" in answer:
         console.print(
             f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done,"
-            f" {answer['ran']} of them now, in {duration(answer['seconds'])}",
+            f" {answer['ran']} of them now, in {duration(answer['seconds'])}"
+            + (f"; {answer['failed']} failed" if answer["failed"] else ""),
             highlight=False,
         )
         _truth_and_failures(console, answer)
+    elif answer.get("failed"):
+        console.print(
+            f"{answer['failed']} tasks failed and are left out of every measure; bracketz"
+            " experiment status says why",
+            highlight=False,
+        )
     for file in answer.get("files", []):
         console.print(f"wrote {file}", highlight=False, soft_wrap=True)
 
@@ -78,7 +86,9 @@ def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
         table = Table("ground truth", "data seed", "log evidence", "lower", "upper", "gap", "")
         for t in answer["truth"]:
             verdict = "accepted" if t["accepted"] else "[bold]not accepted[/bold]"
-            cells = (f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap"))
+            cells = (
+                "–" if t[k] is None else f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap")
+            )
             table.add_row(t["problem"], str(t["data_seed"]), *cells, verdict)
         console.print(table)
         if not all(t["accepted"] for t in answer["truth"]):
