@@ -121,6 +121,18 @@ class Model(ABC):
         """
         return self
 
+    def doubtful(self, y, states: State) -> bool:
+        """Whether rounding may matter, so that a run compares its kernel's caches with a rebuild.
+
+        Args:
+            y: the data, (N, D).
+            states: where chains ended, leading axis chains.
+
+        Returns:
+            True unless the model knows better.
+        """
+        return True
+
     def check_data(self, y) -> None:
         """Refuse values this model cannot compute with.
 

@@ -66,6 +66,9 @@ class Recorded(Program):
             {name: kept.at[cell].set(report[name]) for name, kept in carry.reports.items()},
         )
 
+    def audit(self, carry):
+        return self.program.audit(carry.particles)
+
     def log_value(self, carry):
         return self.program.log_value(carry.particles)
 

@@ -35,6 +35,8 @@ from bracketz.numerics.noise import THREEFRY
 trace_count = 0
 
 CHUNK_SECONDS = 0.25
+#: What a cache may be off by (``Program.audit``).
+MAX_DRIFT = 1e-3
 #: Chains in one block, at the most. On a CPU a block should stay inside the cache.
 MAX_BLOCK = {"cpu": 64}
 MAX_BLOCK_ACCELERATOR = 1 << 15
@@ -120,6 +122,19 @@ class Program(ABC):
             A scalar; infinite while there is nothing to say yet, and never NaN once a step was
             made: the run fails there.
         """
+
+    def audit(self, carry) -> float | None:
+        """How far what the steps take from their caches is off at the end; None: nothing to check.
+
+        Called once, outside compiled code, when the run has finished.
+
+        Args:
+            carry: where the chains ended, leading axis chains.
+
+        Returns:
+            An error relative to 1 + the right value; the run fails above 1e-3.
+        """
+        return None
 
     def done(self, carry) -> jax.Array:
         """Whether this chain has stopped by itself; the run ends when all have.
@@ -273,7 +288,8 @@ def run_chains(
 
     Raises:
         InputError: fewer than one chain.
-        NumericalError: a chain's value is not a number, or the program's ``impossible`` one.
+        NumericalError: a chain's value is not a number or the program's ``impossible`` one, or a
+            cache has drifted (``audit``).
 
     Example:
         >>> import bracketz as bz, jax, jax.numpy as jnp
@@ -394,13 +410,19 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             report(done, program.sign * float(_mean_value(program.sign * values)))
             if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
-    return Outcome(
-        values,
-        unblocked(carry),
-        done >= num_steps or bool(stopped.all()),
-        run_seconds,
-        compile_seconds,
-    )
+    ends, finished = unblocked(carry), done >= num_steps or bool(stopped.all())
+    if finished:
+        _refuse_drift(program, ends, stream)
+    return Outcome(values, ends, finished, run_seconds, compile_seconds)
+
+
+def _refuse_drift(program: Program, ends, stream: str) -> None:
+    drift = program.audit(ends)
+    if drift is not None and not drift <= MAX_DRIFT:
+        raise broken(
+            f"what a sweep of '{stream}' takes from its cache is off by {drift:.2g} of what a"
+            " rebuild gives"
+        )
 
 
 def _refuse_broken(program: Program, values: np.ndarray, done: int, stream: str) -> None:

@@ -64,6 +64,9 @@ class HeldOut(Model, Predictive, ExactEvidence):
                 f" {shape[1]}"
             )
 
+    def doubtful(self, y, states):
+        return False  # every row is drawn afresh
+
     def suited_to(self, y):
         own: Any = self.model.suited_to(y) if isinstance(self.model, Model) else self.model
         return self if own is self.model else HeldOut(own, self.fixed)

@@ -60,6 +60,13 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
         require_positive(**{name: getattr(self, name) for name in names})
 
+    def doubtful(self, y, states):
+        hyper = states.hyper
+        return any(
+            self.at(jax.tree.map(lambda a, i=i: np.asarray(a)[i], hyper)).doubtful(y)
+            for i in range(len(np.asarray(hyper[0])))
+        )
+
     def check_data(self, y):
         require_squares(y)
 
@@ -153,6 +160,9 @@ class LatentSweep(Kernel):
 
     def step(self, key, state):
         return state._replace(latent=self._kernel(state).step(key, state.latent))
+
+    def drift(self, state, without):
+        return self._kernel(state).drift(state.latent, lambda i: without(i)._kernel(state))
 
     def reversed(self):
         return dataclasses.replace(self, backward=not self.backward)

@@ -116,6 +116,9 @@ class Incomplete(Collapsed, Model):
             )
         self.model.check_shape(shape)
 
+    def doubtful(self, y, states):
+        return self.model.doubtful(np.where(self.observed > 0, y, 0.0), states)
+
     def suited_to(self, y):
         own = self.model.suited_to(np.where(self.observed > 0, y, 0.0))
         return self if own is self.model else Incomplete(own, self.observed)

@@ -123,6 +123,9 @@ class CarefulGibbs(BinaryGibbs):
 class CarefulBinaryAttributes(BinaryAttributes):
     """``BinaryAttributes``, computed from residuals and singular values."""
 
+    def doubtful(self, y, states=None):
+        return False
+
     def suited_to(self, y):
         return self
 

@@ -130,9 +130,11 @@ class BinaryAttributes(
                 f" {self.components}; use {way_out}"
             )
 
+    def doubtful(self, y, states=None):
+        return stiff(y, self.noise_variance, self.feature_variance / self.noise_variance)
+
     def suited_to(self, y):
-        ratio = self.feature_variance / self.noise_variance
-        if type(self) is not BinaryAttributes or not stiff(y, self.noise_variance, ratio):
+        if type(self) is not BinaryAttributes or not self.doubtful(y):
             return self
         from bracketz.models.binary_attributes.careful import CarefulBinaryAttributes
 

@@ -77,6 +77,9 @@ class CarefulGibbs(ClusteringGibbs):
 class CarefulClustering(Clustering):
     """``Clustering``, computed from residuals."""
 
+    def doubtful(self, y, states=None):
+        return False
+
     def suited_to(self, y):
         return self
 

@@ -120,9 +120,11 @@ class Clustering(
         assert self.mixture is not None  # the default has been filled in
         return jnp.log(self.mixture)
 
+    def doubtful(self, y, states=None):
+        return stiff(y, self.noise_variance, self.center_variance / self.noise_variance)
+
     def suited_to(self, y):
-        ratio = self.center_variance / self.noise_variance
-        if type(self) is not Clustering or not stiff(y, self.noise_variance, ratio):
+        if type(self) is not Clustering or not self.doubtful(y):
             return self
         from bracketz.models.clustering.careful import CarefulClustering
 

@@ -76,6 +76,9 @@ class CarefulGibbs(LowRankGibbs):
 class CarefulLowRank(LowRank):
     """``LowRank``, computed from residuals and singular values."""
 
+    def doubtful(self, y, states=None):
+        return False
+
     def suited_to(self, y):
         return self
 

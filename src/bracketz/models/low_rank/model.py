@@ -96,11 +96,12 @@ class LowRank(
             noise_variance=self.noise_variance,
         )
 
-    def suited_to(self, y):
+    def doubtful(self, y, states=None):
         ratio = self.left_variance * self.right_variance * y.shape[1] / self.noise_variance
-        if type(self) is not LowRank or not (
-            stiff(y, self.noise_variance, 1.0) or stiff(np.ones((len(y), 1)), 1.0, ratio)
-        ):
+        return stiff(y, self.noise_variance, 1.0) or stiff(np.ones((len(y), 1)), 1.0, ratio)
+
+    def suited_to(self, y):
+        if type(self) is not LowRank or not self.doubtful(y):
             return self
         from bracketz.models.low_rank.careful import CarefulLowRank
 
