@@ -32,10 +32,9 @@ def require_squares(y, noise_variance=None) -> None:
     y = np.asarray(y, dtype=float)
     noise = 1.0 if noise_variance is None else float(np.min(noise_variance))
     with np.errstate(over="ignore"):
-        weighted = np.sum(np.abs(y)) / noise
+        weighted = np.square(np.sum(np.abs(y)) / noise)
         signal = np.max(np.sum(y * y, axis=1)) / noise
-    fits = np.isfinite(weighted * weighted) and (noise_variance is None or signal < MAX_SIGNAL)
-    if not fits:
+    if not np.isfinite(weighted) or (noise_variance is not None and signal >= MAX_SIGNAL):
         row, column = np.unravel_index(np.argmax(np.abs(y)), y.shape)
         of = "" if noise_variance is None else f" over the noise variance of {noise:g}"
         raise InputError(
