@@ -39,3 +39,11 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     way_out = f"did you mean '{close[0]}'?" if close else f"choose from {', '.join(known)}"
     return InputError(f"unknown {kind} '{name}'; {way_out}")
+
+
+def broken(what: str) -> NumericalError:
+    """The error that says what broke, and the way out."""
+    return NumericalError(
+        f"the arithmetic broke: {what}; rescale the data (columns of mean 0 and standard deviation"
+        " 1), take a larger noise variance, or see what bracketz check says of the model"
+    )

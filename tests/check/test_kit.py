@@ -195,3 +195,14 @@ def test_the_command_on_a_wrong_model(tmp_path):
         and "FAILED" in done.stdout
         and "variance for a standard deviation" in " ".join(done.stdout.split())
     )
+
+
+@pytest.mark.parametrize("kind", [check.Kind.EXACT, check.Kind.STATISTICAL])
+def test_broken_arithmetic_is_a_failed_check(kind):
+    def look(subject):
+        raise bz.NumericalError("the arithmetic broke: a log evidence of nan")
+
+    breaks = check.Check("mine.breaks", kind, "no number.", look)
+    report = check.run(bz.Clustering(components=2), only="mine.breaks", more=(breaks,))
+    (result,) = report.results
+    assert result.passed is False and result.detail == "the arithmetic broke: a log evidence of nan"

@@ -333,6 +333,18 @@ BAD = [
         ("simulate", "clustering", "--set", "noise_variance=nan", "--out", "new.npz"),
         "positive number, got nan",
     ),
+    (("sandwich", "clustering", "--set", "noise_variance=inf"), "positive number, got inf"),
+    (("sandwich", "low-rank", "--set", "left_variance=-1"), "positive number, got -1"),
+    (
+        ("estimate", "clustering", "ais", "--data", "sim.npz", "--delta", "inf"),
+        "delta must be positive, at least 1e-6 and finite, got inf",
+    ),
+    (("estimate", "clustering", "ais", "--data", "sim.npz", "--delta", "nan"), "finite, got nan"),
+    (
+        ("estimate", "clustering", "vb", "--data", "huge.csv", "--json"),
+        "the data hold -1e+308 at row 2, column 1, and its square over the noise variance of 1.98",
+    ),
+    (("compare", "--data", "huge.csv", "--json"), "standardise the columns"),
     (
         ("simulate", "clustering", "--set", "noise_variance=1,2", "--out", "new.npz"),
         "must be one number",
@@ -444,6 +456,7 @@ def test_bad_input_gets_one_sentence(bracketz, sim, tmp_path, words, sentence):
         "ragged.csv": "1,2\n3\n",
         "words.csv": "1,2\n3,b\n",
         "empty.csv": "a,b\n",
+        "huge.csv": "1,2\n-1e308,4\n",
         "fake.npz": "hello",
         "fake.npy": "hello",
         "data.txt": "1 2",

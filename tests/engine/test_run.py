@@ -20,16 +20,19 @@ from bracketz import (
     Clustering,
     InputError,
     LikelihoodWeighting,
+    NumericalError,
     Program,
     ReverseAIS,
     Session,
     estimate,
     pytree_dataclass,
+    run_chains,
     simulate,
 )
 from bracketz.engine import run as loop
 from bracketz.engine.anneal import Forward, Reverse
 from bracketz.engine.checkpoint import Checkpoint
+from bracketz.engine.recorder import Recorded
 from bracketz.paths import Tempered
 
 MODEL = Clustering(components=4)
@@ -279,3 +282,54 @@ def test_interrupt_keeps_the_checkpoint(tmp_path):
         estimate(MODEL, DATA, AIS(distributions=3000), trials=5, session=resumed).log_ml_trials
         == expected
     )
+
+
+@pytree_dataclass
+class TurnsInto(Program):
+    """Its value is 0, and from step ``when`` on ``what``, in chain after chain."""
+
+    what: float
+    when: int = 7
+    forbidden: float | None = None
+
+    @property
+    def impossible(self):
+        return self.forbidden
+
+    def start(self, key):
+        return jnp.zeros(())
+
+    def step(self, key, carry, index):
+        return jnp.where(index + 1 >= self.when, self.what, carry)
+
+    def log_value(self, carry):
+        return carry
+
+
+def turned(program, session=None):
+    # More steps than anybody has time for: "at once" means that the run stops by itself.
+    return run_chains(program, 1 << 40, chains=3, seed=0, stream="turns", session=session)
+
+
+def test_not_a_number_ends_a_run_at_once():
+    with pytest.raises(NumericalError, match=r"'turns' gave a log evidence of nan in 3 of 3 "):
+        turned(TurnsInto(np.nan))
+    # Before anything was done there may be nothing to say.
+    zero = run_chains(TurnsInto(np.nan), 3, chains=3, seed=0, stream="turns")
+    assert zero.log_values.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_infinity_ends_a_run_where_it_is_impossible():
+    with pytest.raises(NumericalError, match=r"a log evidence of inf .* take a larger noise"):
+        turned(TurnsInto(np.inf, 7, np.inf))
+    for what, forbidden in ((np.inf, None), (-np.inf, np.inf), (np.inf, -np.inf)):
+        program = TurnsInto(what, 2, forbidden)
+        outcome = run_chains(program, 5, chains=3, seed=0, stream="turns")
+        assert outcome.log_values.tolist() == [what] * 3
+
+
+def test_annealing_may_have_weight_zero_and_never_an_infinite_one():
+    path = Tempered().through(5)
+    forward, reverse = Forward(MODEL, DATA.y, path), Reverse(MODEL, DATA.y, path, DATA.exact)
+    assert forward.impossible == np.inf and reverse.impossible == -np.inf
+    assert Recorded(forward).impossible == np.inf and Recorded(reverse).impossible == -np.inf

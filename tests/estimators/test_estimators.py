@@ -1,5 +1,7 @@
 """Every registered estimator on every model: contract, exact evidence, refusals."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import bracketz as bz
 from bracketz.cli.parsing import make_estimator
+from bracketz.engine.run import Outcome
 from bracketz.estimators.registry import ESTIMATORS
 from tiny_instances import TINY
 
@@ -214,3 +217,27 @@ def test_adding_one_capability_gains_the_estimator():
         for c in y.T
     )
     assert answer.certificate.low < exact < answer.certificate.high
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [bz.ReverseAIS(distributions=2), bz.VariationalBayes(restarts=1), bz.Nested(transitions=1)],
+)
+def test_what_is_no_number_is_no_estimate(estimator):
+    model = bz.Clustering(components=2, center_variance=5e-324)  # its reciprocal is infinite
+    data = bz.simulate(bz.Clustering(components=2), 3, 2, seed=1)
+    with pytest.raises(bz.NumericalError, match=r"a log evidence of|says nothing; raise"):
+        bz.estimate(model, data, estimator, trials=2)
+
+
+def test_weights_of_zero_alone_are_no_estimate():
+    """A legal value of every chain, and nothing to report."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Zero(bz.AIS):
+        def run(self, model, data, trials, seed, session):
+            return Outcome(np.full(trials, -np.inf), None, True, 0.0, 0.0)
+
+    y = np.zeros((3, 2))
+    with pytest.raises(bz.NumericalError, match=r"ais gave -inf, a lower bound that says nothing"):
+        bz.estimate(bz.Clustering(components=2), y, Zero(), trials=3)

@@ -88,6 +88,12 @@ def test_standardising_puts_the_jacobian_back():
         standardized(np.array([[1.0, 2.0], [2.0, 2.0]]))
 
 
+def test_columns_whose_squares_overflow_are_standardised():
+    new, log_jacobian = standardized(np.array([[-1.5e308], [1.5e308], [np.nan]]))
+    assert new[:2].tolist() == [[-1.0], [1.0]] and np.isnan(new[2, 0])
+    assert log_jacobian == -2 * np.log(1.5e308)
+
+
 @pytest.mark.slow
 def test_bounds_and_margins_on_data_with_a_known_answer():
     """Tiny instances have exact evidence: the bound settles at it, and the margin covers what is

@@ -152,6 +152,9 @@ def test_edges_add_up_to_the_joint():
         (lambda: Tempered().through(1), "at least 2"),
         (lambda: schedule_named("sigmod"), "did you mean 'sigmoid'"),
         (lambda: Sigmoid(delta=0), "delta must be positive"),
+        (lambda: Sigmoid(delta=float("inf")), "finite, got inf"),
+        (lambda: Sigmoid(delta=float("nan")), "finite, got nan"),
+        (lambda: Sigmoid(delta=1e-17), "at least 1e-6"),
         (lambda: Prefix("posteriour"), "did you mean 'posterior'"),
     ],
 )

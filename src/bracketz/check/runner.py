@@ -32,7 +32,7 @@ from bracketz.core.validation import check_seed, require_model
 from bracketz.data.identity import model_label
 from bracketz.engine.devices import use_all_cores
 from bracketz.engine.session import Session
-from bracketz.errors import InputError, unknown
+from bracketz.errors import InputError, NumericalError, unknown
 
 LEVEL_NAMES = tuple(LEVELS)
 #: The order of the paper's appendix: exact and cheap first, then distributions, then estimates.
@@ -215,6 +215,10 @@ def _verdict(check: Check, subject: Subject, share: float) -> CheckResult:
         detail = finding.detail
     except NotApplicable as reason:
         finding, detail = None, str(reason)
+    except NumericalError as error:
+        # As bad as a finding can be.
+        detail = str(error)
+        finding = Finding(0.0 if check.kind is Kind.STATISTICAL else math.inf, detail)
     seconds = time.perf_counter() - began
     if finding is None:
         nothing = float("nan")

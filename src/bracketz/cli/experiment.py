@@ -101,12 +101,15 @@ def report(
     """Write the report (one HTML page), the figures (PDF, PNG, SVG) and the numbers (CSV, JSON)."""
     from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
-    from bracketz.testbed.report.output import write
+    from bracketz.testbed.report.output import failed, write
     from bracketz.testbed.store.frames import read_frames
 
     with waiting("drawing the figures", json):
-        written = write(read_frames(store, name, PAPERS), out)
-    print_answer({"out": str(out), "files": written, "report": str(out / "report.html")}, json)
+        frames = read_frames(store, name, PAPERS)
+        written = write(frames, out)
+    page = str(out / "report.html")
+    found = {"out": str(out), "files": written, "report": page, "failed": failed(frames)}
+    print_answer(found, json)
 
 
 @experiment.command(cls=Command)
@@ -130,11 +133,13 @@ def export(
     from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.report.output import export as write_tables
+    from bracketz.testbed.report.output import failed
     from bracketz.testbed.store.frames import read_frames
 
     with waiting("writing the tables", json):
-        written = write_tables(read_frames(store, name, PAPERS), out, format, force=force)
-    print_answer({"out": str(out), "files": written}, json)
+        frames = read_frames(store, name, PAPERS)
+        written = write_tables(frames, out, format, force=force)
+    print_answer({"out": str(out), "files": written, "failed": failed(frames)}, json)
 
 
 def run_and_sum_up(

@@ -11,6 +11,8 @@ from bracketz.cli.tables import plain_table
 
 
 def print_status(answer: dict[str, Any]) -> None:
+    title = f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done"
+    title += f", {answer['failed']} failed" if answer["failed"] else ""
     table = plain_table(
         "model",
         "estimator",
@@ -18,7 +20,7 @@ def print_status(answer: dict[str, Any]) -> None:
         "running",
         "failed",
         "to do",
-        title=f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done",
+        title=title,
     )
     for g in answer["groups"]:
         counts = (g["done"], g["running"], g["failed"], g["pending"])
@@ -38,8 +40,14 @@ def print_answer(answer: dict[str, Any]) -> None:
         say(
             f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done,"
             f" {answer['ran']} of them now, in {duration(answer['seconds'])}"
+            + (f"; {answer['failed']} failed" if answer["failed"] else "")
         )
         _truth_and_failures(console, answer)
+    elif answer.get("failed"):
+        say(
+            f"{answer['failed']} tasks failed and are left out of every measure; bracketz"
+            " experiment status says why"
+        )
     if "accuracy" in answer:
         _accuracy_table(console, answer["accuracy"])
     if any(answer.get("claims", {}).values()):
@@ -129,7 +137,9 @@ def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
         )
         for t in answer["truth"]:
             verdict = "accepted" if t["accepted"] else "[bold]not accepted[/bold]"
-            cells = (f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap"))
+            cells = (
+                "–" if t[k] is None else f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap")
+            )
             seed = [str(t["data_seed"])] if several else []
             table.add_row(t["problem"], *seed, *cells, verdict)
         console.print(table)

@@ -14,6 +14,7 @@ from bracketz.core.conditional import Conditional
 from bracketz.core.kernel import ScoredKernel
 from bracketz.core.model import Model, Parameters, Shape, State
 from bracketz.core.precision import double_precision
+from bracketz.core.validation import require_squares
 
 
 class Predictive(ABC):
@@ -140,6 +141,10 @@ class Conjugate(Collapsed):
     #: Given the latents, each column of y (or each row) is a regression of its own on K
     #: coefficients.
     by_rows: ClassVar[bool] = False
+
+    def check_data(self, y) -> None:
+        """Refuse data whose squares are more than a float can hold."""
+        require_squares(y, getattr(self, "noise_variance", None))
 
     @property
     @abstractmethod

@@ -105,6 +105,21 @@ class Kernel(ABC):
         """
         return self.step(key, state), {}
 
+    def drift(self, state, without: "Callable[[Any], Kernel]"):
+        """How far off visits are that take a point out of what the kernel keeps up to date.
+
+        Asked at the end of a run of the last states, where rounding may matter.
+
+        Args:
+            state: the model's state, one chain's.
+            without: point -> this kernel for the same powers with 0 at that point, so that a
+                rebuild of its cache never held the point. The point may be traced.
+
+        Returns:
+            The largest error of a log-probability relative to 1 + its size; None: it keeps nothing.
+        """
+        return None
+
     def visits(self, state, parameters) -> tuple[Visit, ...]:
         """The conditionals a sweep draws from, each as it would be at ``state``.
 

@@ -110,3 +110,38 @@ class Model(ABC):
         Raises:
             InputError: it cannot; by default nothing is refused.
         """
+
+    def suited_to(self, y) -> "Model":
+        """This model in the arithmetic these data need; itself by default.
+
+        Shipped models compute in another, slower way where the noise is far below the data.
+
+        Args:
+            y: the data, (N, D).
+
+        Returns:
+            The same model, as runs compute with it.
+        """
+        return self
+
+    def doubtful(self, y, states: State) -> bool:
+        """Whether rounding may matter, so that a run compares its kernel's caches with a rebuild.
+
+        Args:
+            y: the data, (N, D).
+            states: where chains ended, leading axis chains.
+
+        Returns:
+            True unless the model knows better.
+        """
+        return True
+
+    def check_data(self, y) -> None:
+        """Refuse values this model cannot compute with.
+
+        Args:
+            y: the data, (N, D), finite.
+
+        Raises:
+            InputError: it cannot; by default nothing is refused.
+        """

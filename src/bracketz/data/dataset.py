@@ -45,6 +45,7 @@ def as_data(data, model: Model) -> Data:
     if not isinstance(data, Data):
         data = Data(checked_array(np.asarray(data), "the data"))
     model.check_shape(data.y.shape)
+    model.check_data(data.y)
     return data
 
 

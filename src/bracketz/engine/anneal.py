@@ -85,6 +85,11 @@ class Annealing(Program):
     resampling: Resampling
     particles: int
 
+    @property
+    def impossible(self):
+        """An infinite weight. A weight of zero is a legal one."""
+        return self.sign * np.inf
+
     def kernel_at(self, t) -> Repeat:
         """The kernel of row t, swept as often as asked for."""
         return Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)
@@ -103,6 +108,28 @@ class Annealing(Program):
 
     def log_value(self, carry):
         return self.sign * logmeanexp(carry.log_weights)
+
+    def audit(self, carry):
+        """Of a sweep of the first chains under full powers, where rounding is largest."""
+        states = jax.tree.map(lambda a: np.asarray(a)[:, 0], carry.states)
+        if not self.model.doubtful(np.asarray(self.y), states):
+            return None
+        drifts = _drifts(self, jax.tree.map(lambda a: a[:AUDITED_CHAINS], states))
+        return None if drifts is None else float(np.max(drifts))
+
+
+#: Chains that are looked at when a run has ended.
+AUDITED_CHAINS = 4
+
+
+@jax.jit
+def _drifts(program: Annealing, states):
+    y, ones = jnp.asarray(program.y), jnp.ones(program.y.shape[0])
+
+    def without(i):
+        return program.model.kernel(y, ones.at[i].set(0.0))
+
+    return jax.vmap(lambda state: program.model.kernel(y, ones).drift(state, without))(states)
 
 
 @pytree_dataclass

@@ -40,6 +40,10 @@ class Recorded(Program):
     def sign(self):
         return self.program.sign
 
+    @property
+    def impossible(self):
+        return self.program.impossible
+
     def start(self, key):
         reports = {name: jnp.zeros(CELLS) for name in self.program.reports}
         return Recording(self.program.start(key), jnp.zeros(CELLS), reports)
@@ -61,6 +65,9 @@ class Recorded(Program):
             carry.increments.at[cell].set(increment),
             {name: kept.at[cell].set(report[name]) for name, kept in carry.reports.items()},
         )
+
+    def audit(self, carry):
+        return self.program.audit(carry.particles)
 
     def log_value(self, carry):
         return self.program.log_value(carry.particles)

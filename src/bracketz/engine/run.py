@@ -28,13 +28,15 @@ from bracketz.core.precision import double_precision
 from bracketz.core.weights import logmeanexp
 from bracketz.engine.devices import usable_devices, use_all_cores
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, broken
 from bracketz.numerics.noise import THREEFRY
 
 #: How often the compiled loop has been traced in this process; tests read it.
 trace_count = 0
 
 CHUNK_SECONDS = 0.25
+#: What a cache may be off by (``Program.audit``).
+MAX_DRIFT = 1e-3
 #: Chains in one block, at the most. On a CPU a block should stay inside the cache.
 MAX_BLOCK = {"cpu": 64}
 MAX_BLOCK_ACCELERATOR = 1 << 15
@@ -77,6 +79,14 @@ class Program(ABC):
         """1, or -1 where the value stands for -log of an average of reciprocals."""
         return 1
 
+    @property
+    def impossible(self) -> float | None:
+        """An infinite value that no chain can have; None: either may be.
+
+        A run fails where a chain has it, as it does where a value is not a number.
+        """
+        return None
+
     @abstractmethod
     def start(self, key) -> Any:
         """The initial carry.
@@ -109,8 +119,22 @@ class Program(ABC):
             carry: what the last step returned.
 
         Returns:
-            A scalar.
+            A scalar; infinite while there is nothing to say yet, and never NaN once a step was
+            made: the run fails there.
         """
+
+    def audit(self, carry) -> float | None:
+        """How far what the steps take from their caches is off at the end; None: nothing to check.
+
+        Called once, outside compiled code, when the run has finished.
+
+        Args:
+            carry: where the chains ended, leading axis chains.
+
+        Returns:
+            An error relative to 1 + the right value; the run fails above 1e-3.
+        """
+        return None
 
     def done(self, carry) -> jax.Array:
         """Whether this chain has stopped by itself; the run ends when all have.
@@ -264,6 +288,8 @@ def run_chains(
 
     Raises:
         InputError: fewer than one chain.
+        NumericalError: a chain's value is not a number or the program's ``impossible`` one, or a
+            cache has drifted (``audit``).
 
     Example:
         >>> import bracketz as bz, jax, jax.numpy as jnp
@@ -382,16 +408,34 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             chunk = max(1, min(8 * chunk, int(CHUNK_SECONDS * (last - done) / max(elapsed, 1e-6))))
             done = last
             values, stopped = unblocked(_log_values(program, carry))
+            _refuse_broken(program, values, done, stream)
             report(done, program.sign * float(_mean_value(program.sign * values)))
             if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
-    return Outcome(
-        values,
-        unblocked(carry),
-        done >= num_steps or bool(stopped.all()),
-        run_seconds,
-        compile_seconds,
-    )
+    ends, finished = unblocked(carry), done >= num_steps or bool(stopped.all())
+    if finished:
+        _refuse_drift(program, ends, stream)
+    return Outcome(values, ends, finished, run_seconds, compile_seconds)
+
+
+def _refuse_drift(program: Program, ends, stream: str) -> None:
+    drift = program.audit(ends)
+    if drift is not None and not drift <= MAX_DRIFT:
+        raise broken(
+            f"what a sweep of '{stream}' takes from its cache is off by {drift:.2g} of what a"
+            " rebuild gives"
+        )
+
+
+def _refuse_broken(program: Program, values: np.ndarray, done: int, stream: str) -> None:
+    """At once: a run that is not a number now will not be one later."""
+    bad = np.isnan(values)
+    if program.impossible is not None:
+        bad |= values == program.impossible
+    if bad.any():
+        worst = values[bad][0]
+        of = f"{bad.sum()} of {len(values)} chains"
+        raise broken(f"'{stream}' gave a log evidence of {worst} in {of} after step {done:,}")
 
 
 def _reblock(template, flat, chains):

@@ -22,7 +22,7 @@ from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, NumericalError, broken
 
 #: Of estimators that begin at the exact sample: E[w] = 1 / p(y) holds over exact samples, and one
 #: data set has one. With w = a + b, a of the sample and b of the trial, n trials average b away and
@@ -185,6 +185,7 @@ def estimate(
     Raises:
         InputError: the model lacks what the estimator needs, the data have no exact sample and it
             needs one, time ran out (an unfinished run bounds nothing), or a value is out of range.
+        NumericalError: the arithmetic broke, or every trial came to nothing: there is no estimate.
 
     Example:
         >>> import bracketz as bz
@@ -205,7 +206,8 @@ def estimate(
     if refusal := estimator.refusal(model, data.simulated):
         raise InputError(refusal)
     with double_precision():
-        outcome = estimator.run(model, data, trials, seed, session or Session())
+        suited = model.suited_to(data.y)
+        outcome = estimator.run(suited, data, trials, seed, session or Session())
     if not isinstance(outcome, Outcome):
         what = f"{type(estimator).__name__}.run must return what run_chains gives back"
         raise InputError(f"{what}, an Outcome; got {type(outcome).__name__}")
@@ -215,7 +217,7 @@ def estimate(
             f" {estimator.name} run bounds nothing; allow more time or lower `{estimator.knob}`"
         )
     values, side = outcome.log_values, estimator.side(data)
-    log_ml, error = estimator.combined(values)
+    log_ml, error = _combined(estimator, values, side)
     certificate = None
     if side is Side.LOWER and estimator.combine is Combine.ARITHMETIC:
         certificate = LowerCertificate.from_weights(values, confidence)
@@ -233,3 +235,19 @@ def estimate(
         details=estimator.details(outcome),
         certificate=certificate,
     )
+
+
+def _combined(estimator: Estimator, values: np.ndarray, side: Side) -> tuple[float, float]:
+    """(log evidence, standard error), or the reason why there is none."""
+    if np.isnan(values).any():
+        raise broken(f"{estimator.name} gave a log evidence of nan")
+    nothing = {Side.LOWER: -math.inf, Side.UPPER: math.inf}.get(side)
+    if np.all(values == nothing):
+        raise NumericalError(
+            f"every trial of {estimator.name} gave {nothing}, a {side} bound that says nothing;"
+            f" raise `{estimator.knob}` or take another estimator"
+        )
+    log_ml, error = estimator.combined(values)
+    if not math.isfinite(log_ml):
+        raise broken(f"{estimator.name} gave a log evidence of {log_ml}")
+    return log_ml, error

@@ -359,7 +359,8 @@ class _Contender:
     def __init__(
         self, model: Model, name: str, y: np.ndarray, chains: int, seed: int, session: Session
     ):
-        self.model, self.y, self.chains, self.seed, self.session = model, y, chains, seed, session
+        self.y, self.chains, self.seed, self.session = y, chains, seed, session
+        self.model = model.suited_to(y)
         self.inner = _inner(model)
         self.name = name
         self.components: int | None = getattr(model, "components", None)
@@ -493,9 +494,12 @@ def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:
         >>> y.tolist(), log_jacobian
         ([[-1.0], [1.0]], -0.0)
     """
+    # Squares of what is below 1 do not overflow; a power of 2 changes no bit.
+    unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(y)))[1] - 1)
+    y = np.asarray(y) / unit
     mean, scale = np.nanmean(y, axis=0), np.nanstd(y, axis=0)
     if not np.all(scale > 0):
         column = int(np.argmin(scale)) + 1
         raise InputError(f"column {column} is constant and cannot be standardised; remove it")
     entries = np.sum(~np.isnan(y), axis=0)
-    return (y - mean) / scale, -float(entries @ np.log(scale))
+    return (y - mean) / scale, -float(entries @ np.log(unit * scale))

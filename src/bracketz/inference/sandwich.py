@@ -496,7 +496,7 @@ def sandwich(
     path.at(effort, model, data.y.shape[0], sweeps)  # refuse before the work
     check_confidence(confidence)
     session = session or Session()
-    runs = _Runs(model, data, path, sweeps, particles, chains, seed, session)
+    runs = _Runs(model.suited_to(data.y), data, path, sweeps, particles, chains, seed, session)
     clock, piloted, deciding = _Clock(), None, 0
 
     session.must_finish = True

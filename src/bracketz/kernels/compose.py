@@ -49,6 +49,13 @@ class Compose(Kernel):
     def reversed(self) -> Kernel:
         return Compose(tuple(kernel.reversed() for kernel in self.kernels[::-1]))
 
+    def drift(self, state, without):
+        def part(k):
+            return self.kernels[k].drift(state, lambda i: without(i).kernels[k])
+
+        found = [drift for k in range(len(self.kernels)) if (drift := part(k)) is not None]
+        return jnp.max(jnp.stack(found)) if found else None
+
     def visits(self, state, parameters):
         return tuple(visit for kernel in self.kernels for visit in kernel.visits(state, parameters))
 
@@ -94,3 +101,6 @@ class Repeat(Kernel):
 
     def reversed(self) -> Kernel:
         return Repeat(self.kernel.reversed(), self.times)
+
+    def drift(self, state, without):
+        return self.kernel.drift(state, lambda i: without(i).kernel)

@@ -10,6 +10,9 @@ import jax.numpy as jnp
 from bracketz.core.conditional import Conditional, log_prob
 from bracketz.core.kernel import ScoredKernel, Visit
 
+#: At most twice as many points of a sweep are compared with a rebuild (``Kernel.drift``).
+AUDITED_POINTS = 32
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GibbsScan(ScoredKernel):
@@ -97,6 +100,37 @@ class GibbsScan(ScoredKernel):
             self.latents(new_state),
         )
         return jnp.sum(scores)
+
+    def drift(self, state, without):
+        """Along a sweep in which every point takes its neighbour's latent, so that what can be
+        emptied is."""
+        latents = self.latents(state)
+        n = latents.shape[0]
+
+        def error(cache, row, i, latents):
+            other = without(i)
+            faint = jax.tree.map(lambda a: a[i], other.rows)
+            right = other.remove(other.cache(latents), faint, latents[i])
+            both = [self.conditional(given, row, latents[i]) for given in (cache, right)]
+            errors = []
+            for value in (latents[i], latents[i - 1]):
+                usual, right = (log_prob(conditional, value) for conditional in both)
+                errors.append(jnp.abs(usual - right) / (1 + jnp.abs(right)))
+            return jnp.max(jnp.stack(errors))
+
+        def visit(i, carry):
+            cache, latents, worst = carry
+            row = jax.tree.map(lambda a: a[i], self.rows)
+            cache = self.remove(cache, row, latents[i])
+            # A rebuild for each of many points takes long: look at some.
+            looked_at = i % (1 + n // AUDITED_POINTS) == 0
+            worst = jnp.maximum(
+                worst, jax.lax.cond(looked_at, error, lambda *_: 0.0, cache, row, i, latents)
+            )
+            other = latents[i - 1]
+            return self.insert(cache, row, other), latents.at[i].set(other), worst
+
+        return jax.lax.fori_loop(0, n, visit, (self.cache(latents), latents, 0.0))[2]
 
     def reversed(self) -> ScoredKernel:
         return dataclasses.replace(self, backward=not self.backward)

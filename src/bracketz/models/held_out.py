@@ -7,7 +7,7 @@ the closed form each shipped model has is its ``exact_evidence``.
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +63,17 @@ class HeldOut(Model, Predictive, ExactEvidence):
                 f"the fixed parameters have {self.fixed.shape[1]} columns and the rows have"
                 f" {shape[1]}"
             )
+
+    def doubtful(self, y, states):
+        return False  # every row is drawn afresh
+
+    def suited_to(self, y):
+        own: Any = self.model.suited_to(y) if isinstance(self.model, Model) else self.model
+        return self if own is self.model else HeldOut(own, self.fixed)
+
+    def check_data(self, y):
+        if isinstance(self.model, Model):
+            self.model.check_data(y)
 
     def sample_prior(self, key, shape):
         def draw(key):

@@ -30,7 +30,7 @@ from bracketz.core.capabilities import Collapsed, Enumerable, Predictive
 from bracketz.core.kernel import Kernel, Reversible, ScoredKernel, Visit
 from bracketz.core.model import Model
 from bracketz.core.pytree import unchecked
-from bracketz.core.validation import require_components, require_positive
+from bracketz.core.validation import require_components, require_positive, require_squares
 from bracketz.errors import InputError
 from bracketz.kernels.compose import Compose
 
@@ -67,6 +67,16 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         require_components(self.components)
         names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
         require_positive(**{name: getattr(self, name) for name in names})
+
+    def doubtful(self, y, states):
+        hyper = states.hyper
+        return any(
+            self.at(jax.tree.map(lambda a, i=i: np.asarray(a)[i], hyper)).doubtful(y)
+            for i in range(len(np.asarray(hyper[0])))
+        )
+
+    def check_data(self, y):
+        require_squares(y)
 
     def with_values(self, *values) -> Self:
         """The same model with its first fields replaced, in their order."""
@@ -158,6 +168,9 @@ class LatentSweep(Kernel):
 
     def step(self, key, state):
         return state._replace(latent=self._kernel(state).step(key, state.latent))
+
+    def drift(self, state, without):
+        return self._kernel(state).drift(state.latent, lambda i: without(i)._kernel(state))
 
     def reversed(self):
         return dataclasses.replace(self, backward=not self.backward)

@@ -116,6 +116,16 @@ class Incomplete(Collapsed, Model):
             )
         self.model.check_shape(shape)
 
+    def doubtful(self, y, states):
+        return self.model.doubtful(np.where(self.observed > 0, y, 0.0), states)
+
+    def suited_to(self, y):
+        own = self.model.suited_to(np.where(self.observed > 0, y, 0.0))
+        return self if own is self.model else Incomplete(own, self.observed)
+
+    def check_data(self, y):
+        self.model.check_data(np.where(self.observed > 0, y, 0.0))
+
     def plain(self, state):
         """(the model with fixed hyperparameters, its state)."""
         if isinstance(self.model, Inferred):

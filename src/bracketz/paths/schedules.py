@@ -43,10 +43,10 @@ class Sigmoid(Schedule):
     (beta~_T - beta~_1), t = 1..T.
 
     Args:
-        delta: how much denser; positive.
+        delta: how much denser; a number of at least 1e-6, where it is as good as ``Linear``.
 
     Raises:
-        InputError: delta is not positive.
+        InputError: delta is something else.
 
     Example:
         >>> import bracketz as bz
@@ -59,8 +59,12 @@ class Sigmoid(Schedule):
     name = "sigmoid"
 
     def __post_init__(self):
-        if not self.delta > 0:
-            raise InputError(f"delta must be positive, got {self.delta}")
+        # Below, differences of sigmoids are lost in rounding.
+        if not (np.isfinite(self.delta) and self.delta >= 1e-6):
+            raise InputError(
+                f"delta must be positive, at least 1e-6 and finite, got {self.delta}; for equal"
+                " spacing take the linear schedule"
+            )
 
     def inverse_temperature(self, t, last):
         last = jnp.asarray(last, dtype=float)

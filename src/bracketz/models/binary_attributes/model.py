@@ -50,6 +50,7 @@ from bracketz.models.binary_attributes.row import RowWeight, WholeRow, patterns
 from bracketz.models.binary_attributes.state import BinaryState, Features
 from bracketz.models.binary_attributes.variational import BinaryMeanField
 from bracketz.models.collapsed import CollapsedChain, Row
+from bracketz.models.stiff import stiff
 from bracketz.numerics.conditionals import Gaussian
 from bracketz.numerics.gaussian import gaussian_log_constant, normal_log_density, row_log_constant
 
@@ -128,6 +129,16 @@ class BinaryAttributes(
                 f"{what} enumerates 2^K rows and takes at most {MAX_WHOLE_ROW} components, got"
                 f" {self.components}; use {way_out}"
             )
+
+    def doubtful(self, y, states=None):
+        return stiff(y, self.noise_variance, self.feature_variance / self.noise_variance)
+
+    def suited_to(self, y):
+        if type(self) is not BinaryAttributes or not self.doubtful(y):
+            return self
+        from bracketz.models.binary_attributes.careful import CarefulBinaryAttributes
+
+        return unchecked(CarefulBinaryAttributes, **vars(self))
 
     # The four methods.
 
@@ -220,7 +231,7 @@ class BinaryAttributes(
         model = self
         if self.row_update == "flips":
             values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-            model = unchecked(BinaryAttributes, **values | {"row_update": "bits"})
+            model = unchecked(type(self), **values | {"row_update": "bits"})
         return CollapsedChain(model, y)
 
     def row_conditional(self, fixed, row, power):

@@ -40,6 +40,10 @@ class RowWeight(NamedTuple):
         """v and r, given Cov z and M M^T z."""
         return bits @ cov_z, self.square - 2 * bits @ self.cross + bits @ gram_z
 
+    def table(self):
+        """Of all rows; see ``pattern_table``."""
+        return pattern_table(self)
+
     def of(self, bits):
         quadratics = self.quadratics(bits, self.covariance @ bits, self.gram @ bits)
         return self.weight(self.log_off + bits @ self.log_odds, *quadratics)
@@ -124,7 +128,7 @@ class WholeRow(NamedTuple):
         return jnp.asarray(patterns(self.row.log_odds.shape[0]))
 
     def from_noise(self, u):
-        table = pattern_table(self.row)
+        table = self.row.table()
         weights = jnp.exp(table - jnp.max(table))
         k = self.row.log_odds.shape[0]
         i = inverse_cdf(jnp.sum(weights, axis=1), u[0])
@@ -141,7 +145,7 @@ class WholeRow(NamedTuple):
 
     @property
     def log_normalizer(self):
-        return self.log_scale + jax.nn.logsumexp(pattern_table(self.row))
+        return self.log_scale + jax.nn.logsumexp(self.row.table())
 
 
 class BitByBit(NamedTuple):

@@ -31,7 +31,7 @@ from bracketz.core.capabilities import (
 )
 from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
-from bracketz.core.pytree import Array, pytree_dataclass, static
+from bracketz.core.pytree import Array, pytree_dataclass, static, unchecked
 from bracketz.core.validation import require_components, require_positive
 from bracketz.errors import InputError
 from bracketz.models.clustering.constrained_prior import ClusteringConstrained
@@ -40,6 +40,7 @@ from bracketz.models.clustering.maximum_likelihood import ClusteringFit
 from bracketz.models.clustering.state import Centers, ClusteringState
 from bracketz.models.clustering.variational import ClusteringMeanField
 from bracketz.models.collapsed import CollapsedChain, Row
+from bracketz.models.stiff import stiff
 from bracketz.numerics.conditionals import Categorical, Gaussian
 from bracketz.numerics.gaussian import gaussian_log_constant, normal_log_density, row_log_constant
 
@@ -118,6 +119,16 @@ class Clustering(
         """log of the mixture's probabilities, (K,)."""
         assert self.mixture is not None  # the default has been filled in
         return jnp.log(self.mixture)
+
+    def doubtful(self, y, states=None):
+        return stiff(y, self.noise_variance, self.center_variance / self.noise_variance)
+
+    def suited_to(self, y):
+        if type(self) is not Clustering or not self.doubtful(y):
+            return self
+        from bracketz.models.clustering.careful import CarefulClustering
+
+        return unchecked(CarefulClustering, **vars(self))
 
     # The four methods.
 

@@ -31,7 +31,7 @@ from bracketz.core.capabilities import (
 )
 from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model
-from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.pytree import pytree_dataclass, static, unchecked
 from bracketz.core.validation import require_components, require_positive
 from bracketz.errors import InputError
 from bracketz.models.low_rank.constrained_prior import LowRankConstrained
@@ -40,6 +40,7 @@ from bracketz.models.low_rank.maximum_likelihood import LowRankFit
 from bracketz.models.low_rank.state import Left, LowRankState
 from bracketz.models.low_rank.transition_density import LowRankChain
 from bracketz.models.low_rank.variational import LowRankMeanField
+from bracketz.models.stiff import stiff
 from bracketz.numerics.cholesky import cholesky
 from bracketz.numerics.conditionals import Gaussian
 from bracketz.numerics.gaussian import gaussian_log_constant, normal_log_density, row_log_constant
@@ -94,6 +95,17 @@ class LowRank(
             right_variance=self.right_variance,
             noise_variance=self.noise_variance,
         )
+
+    def doubtful(self, y, states=None):
+        ratio = self.left_variance * self.right_variance * y.shape[1] / self.noise_variance
+        return stiff(y, self.noise_variance, 1.0) or stiff(np.ones((len(y), 1)), 1.0, ratio)
+
+    def suited_to(self, y):
+        if type(self) is not LowRank or not self.doubtful(y):
+            return self
+        from bracketz.models.low_rank.careful import CarefulLowRank
+
+        return unchecked(CarefulLowRank, **vars(self))
 
     # The four methods.
 

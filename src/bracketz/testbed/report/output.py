@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bracketz.core.results import finite_json
-from bracketz.errors import InputError, unknown
+from bracketz.errors import InputError, NumericalError, unknown
 from bracketz.testbed.analysis import ledger, measures, provenance
 from bracketz.testbed.store.frames import Frames
 
@@ -38,11 +38,11 @@ def write(frames: Frames, out: Path) -> list[str]:
     from bracketz.plots import curves
     from bracketz.testbed.report import page
 
-    _folder(out)
     truth = measures.truth(frames)
     summary = measures.summary(frames, truth)
     if summary.empty:
-        raise InputError("no task of this experiment is done yet; run it first")
+        raise _nothing_done(frames)
+    _folder(out)
     pool = measures.pooled(summary)
     written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
     verdicts = ledger.decide(frames, summary)
@@ -65,6 +65,21 @@ def write(frames: Frames, out: Path) -> list[str]:
             (out / name).write_text(text)
             written.append(out / name)
     return [str(path) for path in written]
+
+
+def failed(frames: Frames) -> int:
+    """Tasks that failed; every measure leaves them out."""
+    return frames.tasks[frames.tasks.status == "failed"].task.nunique()
+
+
+def _nothing_done(frames: Frames) -> Exception:
+    if not failed(frames):
+        return InputError("no task of this experiment is done yet; run it first")
+    first = frames.tasks[frames.tasks.status == "failed"].iloc[0]
+    return NumericalError(
+        f"no curve of this experiment is done and {failed(frames)} tasks failed, the first,"
+        f" {first.curve} on {first.problem}, with: {first.message}"
+    )
 
 
 def _folder(path: Path) -> Path:

@@ -104,6 +104,8 @@ def _lead(frames: Frames, truth: pd.DataFrame, pool: pd.DataFrame, verdicts: lis
         f"{done} of {len(tasks)} tasks done",
         f"ground truth accepted on {accepted} of {len(truth)} data sets",
     ]
+    if failed := int((tasks.status == "failed").sum()):
+        parts.insert(2, f"<strong>{failed} failed</strong> and are left out of every measure")
     if verdicts:
         held = sum(v.holds is True for v in verdicts)
         decided = sum(v.holds is not None for v in verdicts)

@@ -11,7 +11,7 @@ from typing import Any
 from bracketz._version import __version__
 from bracketz.data.identity import identity, is_description
 from bracketz.engine.session import Session
-from bracketz.errors import InputError
+from bracketz.errors import InputError, NumericalError
 from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 from bracketz.testbed.spec.tasks import Task, canonical
 from bracketz.testbed.store.store import TaskResult
@@ -67,6 +67,9 @@ def execute(task: Task, session: Session | None = None) -> TaskResult:
     model, data = _problem(task)
     estimator = estimator_from_spec(task.estimator, task.knobs, task.rung)
     answer = estimate(model, data, estimator, trials=task.trials, seed=task.seed, session=session)
+    if not finite(answer.log_ml_trials):
+        bad = next(v for v in answer.log_ml_trials if not math.isfinite(v))
+        raise NumericalError(f"a trial of {task.estimator} gave {bad}, and measures need numbers")
     fastest = answer.seconds.run
     for _ in range(REPEATS):
         if fastest > SHORT:
@@ -128,4 +131,4 @@ def failure(error: BaseException) -> str:
 
 
 def finite(values) -> bool:
-    return all(v is not None and math.isfinite(v) for v in values)
+    return all(math.isfinite(v) for v in values)

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bracketz.errors import InputError, unknown
+from bracketz.testbed.store.schema import NO_NUMBER
 from bracketz.testbed.store.store import Store
 
 if TYPE_CHECKING:
     from bracketz.testbed.analysis.ledger import Paper
 
-_ENTRIES = """
+_ENTRIES = f"""
 SELECT position, task, problem, curve, role, model, rows, columns, data_seed, estimator, knob, rung,
        trials, seed,
-       status, message, side, finished, content, compile_seconds, run_seconds, chains,
+       CASE WHEN {NO_NUMBER} THEN 'failed' ELSE status END AS status,
+       CASE WHEN {NO_NUMBER} THEN 'a trial gave no number' ELSE message END AS message,
+       side, finished, content, compile_seconds, run_seconds, chains,
        run_seconds / chains AS seconds, device, versions
 FROM entries JOIN tasks USING (task) LEFT JOIN timings USING (task)
      LEFT JOIN environments USING (environment)

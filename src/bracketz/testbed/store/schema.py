@@ -49,7 +49,7 @@ CREATE TABLE tasks (
     finished   TEXT                      -- UTC
 );
 {ENTRIES};
--- The values: one row per trial. NULL where an estimator returned no number.
+-- The values: one row per trial. NULL (from older versions) where an estimator returned no number.
 CREATE TABLE trials (
     task       TEXT NOT NULL REFERENCES tasks,
     trial      INTEGER NOT NULL,
@@ -79,6 +79,12 @@ CREATE TABLE environments (
     versions    TEXT NOT NULL UNIQUE     -- JSON: bracketz, jax, ..., python, system, cores
 );
 """
+#: Of a task that is done: a value is missing or infinite. Versions before NumericalError kept such
+#: results; they count as failed.
+NO_NUMBER = (
+    "status = 'done' AND EXISTS (SELECT 1 FROM trials WHERE trials.task = tasks.task"
+    " AND (log_ml IS NULL OR abs(log_ml) > 1.7976931348623157e308))"
+)
 TABLES = ("experiments", "tasks", "entries", "trials", "details", "timings", "environments")
 #: From format 1, which knew no crosses.
 MIGRATION = (

@@ -23,7 +23,14 @@ from bracketz.errors import InputError
 from bracketz.testbed.spec.experiment import Spec
 from bracketz.testbed.spec.tasks import Entry, Task
 from bracketz.testbed.store.owner import alive, this_process
-from bracketz.testbed.store.schema import APPLICATION_ID, MIGRATION, SCHEMA, TABLES, VERSION
+from bracketz.testbed.store.schema import (
+    APPLICATION_ID,
+    MIGRATION,
+    NO_NUMBER,
+    SCHEMA,
+    TABLES,
+    VERSION,
+)
 
 
 @dataclass(frozen=True)
@@ -150,9 +157,11 @@ class Store:
 
     def status(self, task: str) -> str:
         """pending, running (by a process that lives), done or failed."""
-        status, who, beat = self.rows("SELECT status, owner, beat FROM tasks WHERE task = ?", task)[
-            0
-        ]
+        status, who, beat, no_number = self.rows(
+            f"SELECT status, owner, beat, {NO_NUMBER} FROM tasks WHERE task = ?", task
+        )[0]
+        if no_number:
+            return "failed"
         return "pending" if status == "running" and not alive(who, beat) else status
 
     def claim(self, task: str, *, retry_failed: bool = False) -> bool:
@@ -161,6 +170,8 @@ class Store:
         with self._write() as db:
             if self.status(task) not in free:
                 return False
+            for table in ("trials", "details", "timings"):  # of a result that was no number
+                db.execute(f"DELETE FROM {table} WHERE task = ?", (task,))
             db.execute(
                 "UPDATE tasks SET status = 'running', owner = ?, beat = ?, message = NULL WHERE"
                 " task = ?",
