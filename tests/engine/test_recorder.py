@@ -100,7 +100,7 @@ def test_the_sandwich_says_what_its_kernels_reported():
 
     model = PolynomialRegression()
     data = bz.simulate(model, seed=3)
-    answer = bz.sandwich(model, data, gap=1e9, first=600, chains=5)
+    answer = bz.sandwich(model, data, first=600, max_effort=600, chains=5)
     acceptance = np.array(answer.reports["acceptance"])
     assert acceptance.shape == (CELLS,) and np.all((acceptance > 0) & (acceptance <= 1))
     assert answer.to_json()["reports"]["acceptance"] == pytest.approx(acceptance.mean())

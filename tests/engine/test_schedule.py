@@ -184,39 +184,30 @@ def test_weights_on_a_frozen_schedule_are_unbiased(name):
 
 
 def test_the_schedule_is_frozen_and_the_measured_chains_are_fresh():
-    answer = sandwich(
-        MODEL, DATA, gap=1e9, first=32, path=Tempered(Adapted(pilot=32)), chains=CHAINS, seed=5
-    )
-
-    def programs(path):
-        return Forward(MODEL, DATA.y, path), Reverse(MODEL, DATA.y, path, DATA.exact)
-
+    path = Tempered(Adapted(pilot=32))
+    answer = sandwich(MODEL, DATA, first=32, max_effort=32, path=path, chains=CHAINS, seed=5)
     found = run_pilot(
-        Tempered(Adapted(pilot=32)),
-        lambda path: programs(path)[0],
-        lambda path: programs(path)[1],
+        path,
+        lambda path: Forward(MODEL, DATA.y, path),
         chains=CHAINS,
         seed=5,
         session=Session(),
     )
     path = found.path.through(32)
-    forward, reverse = programs(path)
-    # Given the table, the rung is an ordinary run in the rung's own streams ...
-    assert record(forward, 31, CHAINS, "lower 32", seed=5).log_values.tolist() == list(
-        answer.rungs[0].forward
-    )
-    assert record(reverse, 31, CHAINS, "upper 32", seed=5).log_values.tolist() == list(
-        answer.rungs[0].reverse
-    )
+    forward, reverse = Forward(MODEL, DATA.y, path), Reverse(MODEL, DATA.y, path, DATA.exact)
+    # Given the table, the look is an ordinary run in streams of its own ...
+    (look,) = answer.looks
+    assert record(forward, 31, CHAINS, "lower 32", seed=5).log_values.tolist() == list(look.forward)
+    assert record(reverse, 31, CHAINS, "upper 32", seed=5).log_values.tolist() == list(look.reverse)
     # ... and those are not the pilot's.
     again = record(forward, 31, CHAINS, "pilot lower", seed=5)
-    assert not set(again.log_values) & set(answer.rungs[0].forward)
+    assert not set(again.log_values) & set(look.forward)
     assert answer.pilot is not None and answer.pilot.seconds <= answer.seconds.run
 
 
 @pytest.mark.slow
 def test_the_report_splits_the_gap_and_predicts():
-    answer = sandwich(MODEL, DATA, gap=1e-9, first=16, max_effort=64, chains=CHAINS)
+    answer = sandwich(MODEL, DATA, gap=1e-3, first=256, max_effort=256, chains=CHAINS)
     assert answer.split is not None and answer.predicted is not None
     assert answer.split.schedule + answer.split.mixing == pytest.approx(answer.jeffreys_bound)
     assert answer.split.schedule > 0
@@ -252,14 +243,14 @@ def test_an_interrupted_pilot_resumes_to_the_same_numbers(tmp_path, patience):
         return sandwich(
             MODEL,
             DATA,
-            gap=1e9,
             first=600,
+            max_effort=600,
             path=Tempered(Adapted(pilot=200)),
             chains=CHAINS,
             session=session,
         )
 
-    expected = once(Session()).rungs[0]
+    expected = once(Session()).looks[0]
     file = tmp_path / "c.npz"
     with pytest.raises(KeyboardInterrupt):
         once(
@@ -267,7 +258,7 @@ def test_an_interrupted_pilot_resumes_to_the_same_numbers(tmp_path, patience):
                 checkpoint=Checkpoint(file, {}, every_seconds=0.0), progress=Impatient(patience)
             )
         )
-    resumed = once(Session(checkpoint=Checkpoint(file, {}, resume=True))).rungs[0]
+    resumed = once(Session(checkpoint=Checkpoint(file, {}, resume=True))).looks[0]
     assert (resumed.forward, resumed.reverse) == (expected.forward, expected.reverse)
     assert resumed.schedule_cost == expected.schedule_cost
 

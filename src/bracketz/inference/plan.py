@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri
 
-from bracketz.core.weights import log_mean, student
+from bracketz.core.weights import student
 
 #: Noise of the gap (both bounds' errors together) that a target allows, as a share of it. Beyond
 #: it a small gap may be luck.
@@ -34,6 +34,10 @@ CROSSED = 0.5
 #: A ladder on a path that refines ends where one chain's spread is at most this (nats squared), and
 #: goes by the rungs up to twice that: there 1 / edges can be relied on.
 PREDICTABLE = 5.0
+#: It also ends where this many times the effort has not halved the spread, and beyond this effort:
+#: the measurement is then made there, and says that it has not converged.
+PATIENCE = 64
+LAST_RUNG = 1 << 16
 #: Chains of a rung, at the least; a variance of fewer says nothing.
 RUNG_CHAINS = 10
 #: A variance is taken to be as large as it is with this probability.
@@ -45,8 +49,11 @@ BATCHES = 64
 
 
 def spread(log_values: np.ndarray) -> float:
-    """Variance of a chain's log-weight; a weight of zero counts as e^-30 of the mean one."""
-    return float(np.var(np.maximum(log_values, log_mean(log_values) - 30.0), ddof=1))
+    """Variance of a chain's log-weight; a weight of zero counts as e^-30 of the smallest other."""
+    seen = log_values[log_values > -np.inf]
+    if not len(seen):
+        return math.inf
+    return float(np.var(np.maximum(log_values, seen.min() - 30.0), ddof=1))
 
 
 class Expected(NamedTuple):
@@ -114,6 +121,9 @@ def plan(
     Returns:
         The plan; with ``most`` effort where nothing allowed is enough.
     """
+    last = seen[-1]
+    if refines and last.spread > 2 * PREDICTABLE and not _enough(last, target, refines):
+        return Plan(last.effort, chains)  # nothing to predict by
     options: list[Plan] = []
     for batches in (1 << i for i in range(BATCHES.bit_length())):
         total = batches * chains
@@ -146,13 +156,22 @@ def _least_effort(scale: float, target: float, chains: int, least: int, most: in
     return high
 
 
+def _enough(rung: Seen, target: float, refines: bool) -> bool:
+    return good_enough(expect(rung.spread, rung.chains, refines), target)
+
+
 def next_rung(seen: Sequence[Seen], target: float, refines: bool) -> int | None:
     """The effort of the ladder's next rung; None where it has seen enough to plan by."""
     last = seen[-1]
-    if good_enough(expect(last.spread, last.chains, refines), target):
+    if _enough(last, target, refines):
         return None
     if refines:
-        doublings = math.log2(max(last.spread / PREDICTABLE, 1.0))
-        return last.effort << min(max(int(doublings), 1), 3) if doublings else None
+        if last.spread <= PREDICTABLE:
+            return None
+        if any(last.effort >= PATIENCE * r.effort and last.spread > r.spread / 2 for r in seen):
+            return None
+        doublings = math.log2(min(last.spread / PREDICTABLE, 8.0))
+        following = last.effort << max(int(doublings), 1)
+        return following if following <= max(LAST_RUNG, 2 * seen[0].effort) else None
     seen_before = seen[-2].spread if len(seen) > 1 else math.inf
     return 2 * last.effort if last.spread <= (1 - WORTHWHILE) * seen_before else None

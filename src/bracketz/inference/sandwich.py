@@ -29,6 +29,7 @@ from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
 from bracketz.inference.plan import (
     CROSSED,
+    PREDICTABLE,
     RUNG_CHAINS,
     Plan,
     Seen,
@@ -270,7 +271,7 @@ class Sandwich:
         """What a person wants to read of it, as (name, value)."""
         c = self.certificate
         pilot = f" ({self.pilot.seconds:.1f} s of it the pilot)" if self.pilot else ""
-        share = self.cost.deciding / (self.cost.deciding + self.cost.measuring)
+        total = self.cost.deciding + self.cost.measuring
         by = "BAR" if self.log_ml_by == "bennett" else self.log_ml_by
         jeffreys = self.jeffreys_bound
         return [
@@ -286,7 +287,7 @@ class Sandwich:
                 "time",
                 f"{self.seconds.run:.1f} s{pilot}, and {self.seconds.compile:.1f} s to compile",
             ),
-            ("effort", f"{self.cost.measuring:,} sweeps; {share:.0%} on top to decide on them"),
+            ("effort", f"{total:,} sweeps, {self.cost.deciding / total:.0%} of them to decide"),
         ]
 
     def _repr_html_(self) -> str:
@@ -543,7 +544,7 @@ def sandwich(
     exact = particles == 1 and path.exact_reversal(model)
     forward, reverse = np.array(look.forward), np.array(look.reverse)
     point = bennett(forward, reverse) if exact else _midpoint(look)
-    predicted = _predict(runs, look, gap, top, clock) if runs.records else None
+    predicted = _predict(runs, look, gap, clock) if runs.records else None
     reason = None if met else _reason(look, gap)
     return Sandwich(
         model=model_label(model),
@@ -615,13 +616,13 @@ def _in_time(runs: _Runs, chosen: Plan, least: int, clock: _Clock) -> Plan:
     return Plan(min(fits, chosen.effort), runs.chains)
 
 
-def _predict(runs: _Runs, look: Look, gap: float, top: int, clock: _Clock) -> Prediction | None:
+def _predict(runs: _Runs, look: Look, gap: float, clock: _Clock) -> Prediction | None:
     """What should meet the target, by the wider of both directions' spreads and the gap."""
     found = [spread(np.array(look.forward)), spread(np.array(look.reverse)), look.single_chain_gap]
-    if not all(map(math.isfinite, found)):
-        return None
+    if not max(found) <= 2 * PREDICTABLE:
+        return None  # nothing to predict by
     seen = Seen(look.effort, max(found), 2 * look.chains)
-    wanted = plan([seen], gap, runs.chains, True, 2, top << 10)
+    wanted = plan([seen], gap, runs.chains, True, 2, 1 << 40)
     seconds = 2 * wanted.effort * wanted.chains * clock.per_step
     return Prediction(gap, wanted.effort, wanted.chains, seconds)
 
