@@ -30,7 +30,7 @@ def test_a_users_own_model_is_sandwiched_to_its_known_evidence():
         -0.5 * y @ np.linalg.solve(covariance, y)
         - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
     )
-    for path, particles, gap in ((bz.Tempered(), 1, 0.2), (bz.Prefix(), 100, 1.0)):
+    for path, particles, gap in ((bz.Tempered(), 1, 0.2), (bz.Prefix(), 100, 3.0)):
         answer = sandwich(
             model, data, gap=gap, path=path, particles=particles, chains=50, max_effort=1 << 14
         )

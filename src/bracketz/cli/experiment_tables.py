@@ -40,7 +40,7 @@ def print_answer(answer: dict[str, Any]) -> None:
         say(
             f"{answer['experiment']}: {answer['done']} of {answer['tasks']} tasks done,"
             f" {answer['ran']} of them now, in {duration(answer['seconds'])}"
-            + (f"; {answer['failed']} failed" if answer["failed"] else "")
+            + (f"; {answer['failed']} failed" if answer.get("failed") else "")
         )
         _truth_and_failures(console, answer)
     elif answer.get("failed"):

@@ -94,4 +94,4 @@ def betting_bound(log_weights: "Float[np.ndarray, ' chains']", alpha: float) -> 
             low = middle
         else:
             high = middle
-    return top + low
+    return float(top + low)

@@ -24,6 +24,8 @@ def effective_sample_size(log_weights: "Float[Array, ' particles']") -> "Float[A
 
 #: Log-weights this far below their mean count as zero: what is lost there moves no mean.
 NEGLIGIBLE = 3.0
+#: Effective sample size from which a sample's own variance is believed.
+TRUSTED = 100
 #: Log-weights that agree to this many nats are one value.
 SAME = 1e-4
 
@@ -46,20 +48,24 @@ def relative_variance(log_values: "Float[np.ndarray, ' trials']") -> float:
     """Variance of w / mean(w).
 
     A handful of skewed weights shows too little of it: the sample's own value is at most n however
-    they are spread. So it is the larger of that and of what log-normal weights with the variance of
-    these logs have, e^s2 - 1.
+    they are spread. So below an effective sample size n / (1 + v) of ``TRUSTED`` it is the larger
+    of that and of what log-normal weights with the variance of these logs have, e^s2 - 1.
     """
     mean = log_mean(log_values)
+    seen = float(np.var(np.exp(log_values - mean), ddof=1))
+    if len(log_values) >= TRUSTED * (1 + seen):
+        return seen
     logs = np.maximum(log_values - mean, -NEGLIGIBLE)
-    seen = np.var(np.exp(log_values - mean), ddof=1)
     log_normal = np.expm1(min(float(np.var(logs, ddof=1)), 500.0))
-    return float(max(seen, log_normal))
+    return max(seen, float(log_normal))
 
 
 def tied(log_values: "Float[np.ndarray, ' trials']") -> bool:
     """Whether most values are the same one. Then the weights have atoms, and a spread that was not
     seen is no spread of zero: the one chain in n that went elsewhere may be missing."""
     middle = np.median(log_values)
+    if middle == -np.inf:  # most weights are zero
+        return True
     return bool(np.sum(np.abs(log_values - middle) < SAME) * 2 >= len(log_values))
 
 
