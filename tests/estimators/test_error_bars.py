@@ -9,9 +9,8 @@ import pytest
 import bracketz as bz
 from bracketz.estimators.registry import ESTIMATORS
 
-#: Root mean square of error / error bar on tiny instances was 1.2 (reverse-ais), 1.4 to 2.6 (shme),
-#: 2.0 to 3.5 (hme), 3.9 to 9.6 (cms).
-NONE = {"reverse-ais", "shme", "hme", "cms"}
+#: Trials that share a start, weights without a variance, the best of several optima.
+NONE = {"reverse-ais", "shme", "hme", "cms", "bic", "vb", "vb-sym"}
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -34,3 +33,17 @@ def test_an_answer_without_an_error_bar_says_why():
     assert "±" not in rows["log evidence"] and rows["error bar"].startswith("none: all trials")
     known = dataclasses.replace(answer, standard_error=0.25, standard_error_note=None)
     assert dict(known.rows())["log evidence"].endswith("± 0.25")
+
+
+def test_a_lower_bound_is_certified_where_weights_average_to_the_evidence():
+    certifying = {name for name, kind in ESTIMATORS.items() if kind.certifies}
+    assert certifying >= {"ais", "smc", "lw"} and not certifying & {"cms", "vb", "bic", "nested"}
+    model = bz.Clustering(components=2)
+    data = bz.simulate(model, rows=4, columns=2)
+    answer = bz.estimate(model, data.y, bz.AIS(distributions=3), trials=3, confidence=0.9)
+    low = bz.betting_bound(np.array(answer.log_ml_trials), 0.1)
+    assert answer.certificate.low == pytest.approx(low) and low < answer.log_ml
+    assert answer.to_json()["certificate"].keys() == {"confidence", "low"}
+    assert "90% certificate" in dict(answer.rows())
+    upper = bz.estimate(model, data, bz.ReverseAIS(distributions=3), trials=3)
+    assert upper.certificate is None and upper.to_json()["certificate"] is None

@@ -50,7 +50,7 @@ class Combine(enum.Enum):
     Example:
         >>> import bracketz as bz, numpy as np
         >>> bz.Combine.MAXIMUM(np.array([-3.0, -2.0]))
-        (-2.0, 0.0)
+        (-2.0, inf)
     """
 
     ARITHMETIC = "arithmetic mean of the weights"  # unbiased estimators
@@ -68,7 +68,7 @@ class Combine(enum.Enum):
             (combined value, its standard error).
         """
         if self is Combine.MAXIMUM:
-            return float(np.max(values)), 0.0
+            return float(np.max(values)), math.inf  # the best of several says nothing of its error
         if self is Combine.MEAN_LOG:
             n = len(values)
             error = student(n - 1) * np.std(values, ddof=1) / math.sqrt(n) if n > 1 else math.inf

@@ -46,6 +46,7 @@ class AIS(Estimator):
     cost = "distributions - 1 sweeps"
     knob = "distributions"
     combine = Combine.ARITHMETIC
+    certifies = True
     generous = {"distributions": 300}
 
     def __post_init__(self):

@@ -30,6 +30,7 @@ from bracketz.errors import InputError, NumericalError, broken
 SHARED_START = (
     "all trials begin at one exact sample, and what that contributes does not show in their spread"
 )
+BEST_OF_SEVERAL = "it is the best of several optima, not an average"
 NO_VARIANCE = "its weights may have no variance, and then the spread over trials says nothing"
 
 
@@ -69,6 +70,9 @@ class Estimator(ABC):
     reverses: ClassVar[str | None] = None
     #: Why the spread over trials is no error bar of the combined value, as a clause; None: it is.
     no_error_bar: ClassVar[str | None] = None
+    #: Trials are independent and their weights average to p(y), on any data: their mean has a
+    #: certified lower bound.
+    certifies: ClassVar[bool] = False
 
     # How the correctness kit judges it on tiny instances whose evidence is known.
 
@@ -219,7 +223,7 @@ def estimate(
     values, side = outcome.log_values, estimator.side(data)
     log_ml, error = _combined(estimator, values, side)
     certificate = None
-    if side is Side.LOWER and estimator.combine is Combine.ARITHMETIC:
+    if estimator.certifies and side is Side.LOWER:
         certificate = LowerCertificate.from_weights(values, confidence)
     return Estimate(
         model=model_label(model),

@@ -11,7 +11,7 @@ from bracketz.core.pytree import pytree_dataclass
 from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
 from bracketz.engine.run import Program, run_chains
-from bracketz.estimators.base import Estimator
+from bracketz.estimators.base import BEST_OF_SEVERAL, Estimator
 
 #: Nats gained by one update, below which a climb has arrived.
 TOLERANCE = 1e-4
@@ -82,6 +82,7 @@ class BIC(Estimator):
     cost = "restarts fits"
     knob = "restarts"
     combine = Combine.MAXIMUM
+    no_error_bar = BEST_OF_SEVERAL
     consistent = False
     requires = (PointFit,)
 

@@ -78,6 +78,7 @@ class LikelihoodWeighting(Estimator):
     cost = "one density per proposal"
     knob = "proposals"
     combine = Combine.ARITHMETIC
+    certifies = True
     generous = {"proposals": 20_000}
 
     def __post_init__(self):

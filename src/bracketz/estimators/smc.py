@@ -50,6 +50,7 @@ class SMC(Estimator):
     cost = "N * transitions * particles sweeps"
     knob = "transitions"
     combine = Combine.ARITHMETIC
+    certifies = True
     generous = {"transitions": 5, "particles": 20}
 
     def __post_init__(self):

@@ -14,7 +14,7 @@ from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
 from bracketz.engine.run import Program, run_chains
 from bracketz.errors import InputError, unknown
-from bracketz.estimators.base import Estimator
+from bracketz.estimators.base import BEST_OF_SEVERAL, Estimator
 
 #: The paper's rule: stop when 50 iterations gain less than 0.01 nats.
 ITERATIONS, GAIN = 50, 0.01
@@ -91,6 +91,7 @@ class VariationalBayes(Estimator):
     cost = "restarts optimisations"
     knob = "restarts"
     combine = Combine.MAXIMUM
+    no_error_bar = BEST_OF_SEVERAL
     generous = {"restarts": 4}
     consistent = False
     requires = (Variational,)

@@ -531,8 +531,8 @@ def sandwich(
             raise NumericalError(_inverted(look))
         met = converged(look.gap, look.noise, gap)
         session.progress.note(
-            f"{look.effort:>8,} {path.unit} x {look.chains:,} chains: {look.lower:.2f} <= log"
-            f" evidence <= {look.upper:.2f}   gap {look.gap:.2f}"
+            f"{look.effort:>8,} {path.unit}, both ways: lower {look.lower:.2f}, upper"
+            f" {look.upper:.2f}, gap {look.gap:.2f}"
         )
         if met or len(done) == looks:
             break
