@@ -223,6 +223,7 @@ def test_a_notebook_shows_a_table_and_a_plot(answer):
         ({"confidence": 1.0}, "confidence must lie inside"),
         ({"seed": -1}, "seed must be"),
         ({"looks": 0}, "looks must be at least 1"),
+        ({"first": 64, "max_effort": 32}, "`max_effort` must be at least `first`, 64, got 32"),
         ({"path": "tempered"}, r"path must be one such as bracketz.Tempered\(\), got 'tempered'"),
     ],
 )

@@ -216,6 +216,11 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
             "off by: how far apart both bounds were, with the same settings, on data simulated"
             " from the fitted model; a heuristic margin for the real data."
         )
+    if best := answer.best.certificate:
+        say(
+            f"Certified: the log evidence of {answer.best.label} is at least {best.low:.1f}, with"
+            f" {best.confidence:.0%} confidence."
+        )
     verdict = translated(answer.verdict)
     say(verdict[0].upper() + verdict[1:])
     say(f"{answer.seconds.run:.0f} s, and {answer.seconds.compile:.0f} s to compile")

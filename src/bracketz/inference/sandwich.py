@@ -492,8 +492,10 @@ def sandwich(
     if chains < 2:
         raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
     require_at_least(1, sweeps=sweeps, particles=particles, looks=looks)
-    effort = first or path.first_effort
-    top = max(effort, max_effort or path.last_effort)
+    top = max_effort or max(path.last_effort, first or 0)
+    effort = first or min(path.first_effort, top)
+    if effort > top:
+        raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
     path.at(effort, model, data.y.shape[0], sweeps)  # refuse before the work
     check_confidence(confidence)
     session = session or Session()
@@ -514,7 +516,7 @@ def sandwich(
     else:
         rungs = _climb(runs, effort, top, gap, clock)
         deciding += sum(runs.sweeps_of(rung.effort, len(rung.forward)) for rung in rungs)
-        # A rung that was dear enough to decide on is dear enough to measure on.
+        # Easy problems: half the first rung's effort, which is cheaper than to find out more.
         least = max(2, effort // 2) if path.refines else effort
         chosen = plan([r.seen for r in rungs], gap, chains, path.refines, least, top)
         chosen = _in_time(runs, chosen, least, clock)
@@ -535,6 +537,9 @@ def sandwich(
             f" {look.upper:.2f}, gap {look.gap:.2f}"
         )
         if met or len(done) == looks:
+            break
+        if 4 * chosen.effort * chosen.chains * clock.per_step > session.remaining():
+            session.progress.note("no time is left for another look")
             break
         # Twice as much, whatever the bounds were: what followed from them would depend on the
         # exact sample.
