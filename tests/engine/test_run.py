@@ -182,7 +182,7 @@ def sandwich_command(folder, *more):
         "--first",
         "64",
         "--max-effort",
-        "4096",
+        "2048",
         "--chains",
         "8",
         "--json",
@@ -223,6 +223,7 @@ def test_a_run_killed_three_times_resumes_to_the_same_bits(tmp_path):
         "standard_error",
         "distributions",
         "rungs",
+        "looks",
         "converged",
     ):
         assert answer[key] == expected[key], key

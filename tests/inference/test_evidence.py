@@ -139,7 +139,7 @@ def test_calibration_over_simulated_data_sets(name):
     for seed in range(300):
         data = simulate(model, *shape, seed=1000 + seed)
         truth = model.exact_evidence(data.y)
-        answer = sandwich(model, data, chains=4, first=6, gap=50.0, seed=seed)
+        answer = sandwich(model, data, chains=4, first=6, max_effort=6, seed=seed)
         errors.append(answer.standard_error)
         rows.append(
             np.array(

@@ -94,7 +94,7 @@ SLOWER = SMALL.replace("[10, 30, 300]", "[300, 3000, 4000, 5000, 6000, 7000, 800
 
 
 @pytest.mark.slow
-def test_killed_five_times_at_random_and_resumed_the_values_are_the_same_bits(tmp_path):
+def test_killed_three_times_at_random_and_resumed_the_values_are_the_same_bits(tmp_path):
     spec, killed, calm = tmp_path / "spec.toml", tmp_path / "killed.db", tmp_path / "calm.db"
     spec.write_text(SLOWER)
     with Store.open(calm, create=True) as store:
@@ -112,10 +112,10 @@ def test_killed_five_times_at_random_and_resumed_the_values_are_the_same_bits(tm
     ]
     rng = random.Random(11)
     progress = [0]
-    for _ in range(5):
+    for more in (0, 1, 8):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # While it starts, compiles, or after a task or some: a random moment from there on.
-        goal = progress[-1] + rng.choice([0, 0, 1, 4, 8])
+        goal = progress[-1] + more
         _wait_until(lambda goal=goal: _done(killed) >= goal)
         time.sleep(rng.uniform(0.0, 0.3))
         process.send_signal(signal.SIGKILL)
