@@ -80,7 +80,7 @@ def sandwich(cache: str, smoke: bool) -> tuple[float, dict[str, float]]:
 
 
 def processes(smoke: bool) -> tuple[list[Row], dict[str, Any]]:
-    helps = [bracketz("--help")[0] for _ in range(5)]
+    helps = [bracketz("--help")[0] for _ in range(1 if smoke else 5)]
     say(f"help: {statistics.median(helps):.2f} s")
     colds, warms = [], []
     for _ in range(1 if smoke else 2):
