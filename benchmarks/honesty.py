@@ -348,7 +348,7 @@ def run(options: argparse.Namespace) -> Report:
         seeds = 4 if options.smoke else max(1, int(factor * options.seeds))
         if options.smoke and study == "width":
             cases, seeds = ["clustering"], 1
-        piece = {"width": 1, "betting": 500}.get(study, 50)
+        piece = {"width": 1, "betting": 500}.get(study, 100)
         cuts = [*range(0, seeds, piece), seeds]
         parts += [(study, c, a, b) for c in cases for a, b in pairwise(cuts)]
     # The dear ones first.

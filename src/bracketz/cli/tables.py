@@ -138,13 +138,13 @@ def print_knobs(estimators: list[dict]) -> None:
 
 
 def print_demo(answers: "list[Sandwich]", picture: str) -> None:
-    columns = ("model", "estimate", "lower", "upper", "gap", "90% certificate", "run s")
+    columns = ("model", "estimate", "lower", "upper", "gap", "90 % certified", "run s")
     title = "log evidence of three simulated data sets, 50 x 25"
     table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for a in answers:
         table.add_row(
             a.model.removesuffix("-attributes"),
-            f"{a.log_ml:.2f} ± {a.standard_error:.2f}",
+            f"{a.log_ml:.2f}±{a.standard_error:.2f}",
             f"{a.lower:.2f}",
             f"{a.upper:.2f}",
             f"{a.gap:.2f}",

@@ -26,7 +26,7 @@ from bracketz.core.weights import student
 
 #: Noise of the gap (both bounds' errors together) that a target allows, as a share of it. Beyond
 #: it a small gap may be luck.
-NOISE = 0.55
+NOISE = 0.65
 #: What a plan aims at: a measured noise is itself uncertain.
 AIM = 0.42
 #: Bounds that cross by more than this share of the target show more noise than it allows.

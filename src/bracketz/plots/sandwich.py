@@ -76,7 +76,7 @@ def closing_bounds(answer, ax=None):
     axis.set_xlabel(answer.unit)
     axis.set_ylabel("log evidence  [nats]")
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=8, loc="lower right")
+    axis.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc="lower right")
     figure.tight_layout()
     return figure
 
