@@ -69,8 +69,12 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def double_precision():
+    """And what the command line sets for its own process does not reach the next test's."""
+    before = os.environ.get("JAX_ENABLE_X64")
     with jax.enable_x64(True):
         yield
+    if before is None:
+        os.environ.pop("JAX_ENABLE_X64", None)
 
 
 @pytest.fixture(autouse=True)
