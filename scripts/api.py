@@ -26,7 +26,9 @@ GROUPS = {
     RUN: ("bracketz.engine.session", "bracketz.engine.checkpoint", "bracketz.errors"),
     "Results": (
         "bracketz.inference.sandwich",
+        "bracketz.inference.answer",
         "bracketz.inference.compare",
+        "bracketz.inference.comparison",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),

@@ -134,6 +134,7 @@ def test_plain_machines_do():
         ["sweep.py", "--chains", "4"],
         ["schedule.py"],
         ["device.py"],
+        ["honesty.py", "--only", "betting"],
     ],
     ids=lambda command: command[0],
 )

@@ -228,7 +228,7 @@ def test_without_a_terminal_nothing_is_drawn(capsys, monkeypatch, quiet):
 def test_a_comparison_fits(capsys, monkeypatch, validated):
     from bracketz.cli.tables import print_comparison
     from bracketz.core.results import Seconds
-    from bracketz.inference.compare import Candidate, Comparison, Simulated
+    from bracketz.inference.comparison import Candidate, Comparison, Simulated
 
     monkeypatch.setenv("COLUMNS", "80")
     simulated = (Simulated(-200.0, 0.0),) if validated else ()

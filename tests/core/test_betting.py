@@ -1,5 +1,8 @@
 """The betting bound: a lower confidence bound from forward weights, whatever their tails."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,14 +10,8 @@ import bracketz as bz
 from bracketz.core.betting import PRIOR, STAKES, log_wealth
 from bracketz.core.results import lower_share
 
-#: Weights of mean 1.
-LAWS = {
-    "log-normal 0.3": lambda rng, n: rng.normal(-0.045, 0.3, n),
-    "log-normal 1": lambda rng, n: rng.normal(-0.5, 1.0, n),
-    "log-normal 3": lambda rng, n: rng.normal(-4.5, 3.0, n),
-    "Pareto 1.2": lambda rng, n: rng.exponential(1 / 1.2, n) + np.log(0.2 / 1.2),
-    "0 or 20": lambda rng, n: np.where(rng.random(n) < 0.05, np.log(20.0), -np.inf),
-}
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from honesty import LAWS
 
 
 def test_the_wealth_is_the_mixture_of_products():

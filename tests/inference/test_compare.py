@@ -8,15 +8,8 @@ import pytest
 
 import bracketz as bz
 from bracketz.core.results import Seconds
-from bracketz.inference.compare import (
-    Candidate,
-    Comparison,
-    Simulated,
-    _names,
-    _settled,
-    standardized,
-    strength,
-)
+from bracketz.inference.compare import _names, _settled, standardized
+from bracketz.inference.comparison import Candidate, Comparison, Simulated, strength
 
 
 def candidate(lower, margin=None, error=0.1, model="clustering", components=2):

@@ -65,9 +65,9 @@ def test_both_paths_agree_at_a_size_no_enumeration_reaches(name):
     model, _ = TINY[name]
     shape = (20, 6)
     data = simulate(model, *shape, seed=2)
-    a = sandwich(model, data, gap=0.5, path=Tempered(), chains=50)
+    a = sandwich(model, data, gap=0.3, path=Tempered(), chains=50)
     b = sandwich(model, data, gap=0.3, path=Prefix(), chains=50, particles=20, max_effort=16)
-    assert a.converged
+    assert a.standard_error < 0.3
     assert abs(a.log_ml - b.log_ml) < 4 * np.hypot(a.standard_error, b.standard_error)
 
 

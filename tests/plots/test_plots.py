@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 import bracketz as bz
 from bracketz.check.pairs import Runs
 from bracketz.core.results import Seconds
-from bracketz.inference.compare import Candidate, Comparison, Simulated
+from bracketz.inference.comparison import Candidate, Comparison, Simulated
 from bracketz.plots.kit import calibration, crooks
 
 MODEL = bz.Clustering(components=2)

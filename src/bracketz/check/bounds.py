@@ -27,8 +27,13 @@ def certificate(subject: Subject) -> Finding:
     assert runs.truth is not None
     lower = np.array([Combine.ARITHMETIC(row)[0] for row in runs.forward]) - runs.truth
     upper = np.array([Combine.HARMONIC(row)[0] for row in runs.reverse]) - runs.truth
-    spans = [Certificate.from_bounds(a, b, CONFIDENCE) for a, b in zip(lower, upper, strict=True)]
-    misses = sum(not (span.low <= 0 <= span.high) for span in spans)
+    spans = [
+        Certificate.from_weights(up, down, CONFIDENCE)
+        for up, down in zip(runs.forward, runs.reverse, strict=True)
+    ]
+    misses = sum(
+        not span.low <= truth <= span.high for span, truth in zip(spans, runs.truth, strict=True)
+    )
     p_values = [stats.binom.sf(misses - 1, count, 1 - CONFIDENCE)]
     for b in (0.25, 0.5, 1.0, 2.0):
         for wrong in (int(np.sum(lower > b)), int(np.sum(upper < -b))):

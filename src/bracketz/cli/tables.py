@@ -165,7 +165,7 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
 
 
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
-    from bracketz.inference.compare import strength
+    from bracketz.inference.comparison import strength
 
     validated = answer.decided is not None
     names = ["distr.", *(["off by"] if validated else []), "behind", "prob."]

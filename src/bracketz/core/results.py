@@ -260,30 +260,6 @@ class Certificate:
         upper = -log_mean(-np.asarray(reverse))
         return cls(confidence, betting_bound(forward, below), upper - math.log(fail - below))
 
-    @classmethod
-    def from_bounds(cls, lower: float, upper: float, confidence: float, spent: float = 1.0):
-        """The certificate two stochastic bounds give, where only they are known: Markov's
-        inequality on both sides.
-
-        Pr(lower > log p(y) + b) < e^-b and Pr(upper < log p(y) - b) < e^-b; b = log(2 / delta)
-        each.
-
-        Args:
-            lower: a stochastic lower bound.
-            upper: a stochastic upper bound.
-            confidence: to reach, inside (0, 1).
-            spent: < 1: the share of the failure probability this look at the bounds may use.
-
-        Returns:
-            The certificate.
-
-        Raises:
-            InputError: the confidence is not inside (0, 1).
-        """
-        check_confidence(confidence)
-        margin = math.log(2 / ((1 - confidence) * spent))
-        return cls(confidence, lower - margin, upper + margin)
-
 
 @dataclass(frozen=True)
 class LowerCertificate:

@@ -38,6 +38,13 @@ def log_mean(log_values: "Float[np.ndarray, ' trials']") -> float:
     return float(top + np.log(np.mean(np.exp(log_values - top))))
 
 
+def normalised(log_weights: "Float[np.ndarray, ' trials']") -> "Float[np.ndarray, ' trials']":
+    """Weights that sum to 1; equal ones where all are 0 and say nothing."""
+    top = np.max(log_weights)
+    weights = np.ones(len(log_weights)) if top == -np.inf else np.exp(log_weights - top)
+    return weights / weights.sum()
+
+
 def student(degrees: int) -> float:
     """What an error bar from few values is widened by, so that two of it cover what two normal ones
     do: the 97.5 % quantile of Student's t over the normal one."""
@@ -60,6 +67,33 @@ def relative_variance(log_values: "Float[np.ndarray, ' trials']") -> float:
     return max(seen, float(log_normal))
 
 
+def log_mean_variance(relative_variance: float, n: int) -> float:
+    """Of the log of a mean of n weights, if that mean is nearly log-normal: log(1 + v / n), v the
+    relative variance of one. That is v / n, the delta method, where it is small, and no more than
+    the spread of the logs where it is not. The log-mean is half of it too low on average."""
+    return math.log1p(relative_variance / n)
+
+
+def log_mean_noise(relative_variance: float, n: int) -> float:
+    """Standard error of a log-mean: its spread and its bias together, widened by Student's
+    factor."""
+    variance = log_mean_variance(relative_variance, n)
+    return math.hypot(math.sqrt(variance), 0.5 * variance) * student(n - 1)
+
+
+def shared_start_noise(gap: float, spread: float, refines: bool) -> float:
+    """What the one exact sample adds to the error of an upper bound, in nats; a rule of thumb.
+
+    All reverse chains begin at it, so what the start contributes does not average out, and one
+    start cannot show how much another would have differed. Along a path that refines a chain
+    forgets its start over a vanishing part of the way: the contribution falls with the single-chain
+    ``gap``, of which a quarter is taken. Along others it may be all of the gap, or half the s.d. of
+    a forward log-weight (``spread`` is its variance). With these, two standard errors of the upper
+    bound cover 93 to 100 % of the time (benchmarks/honesty.py, docs/honesty.md).
+    """
+    return gap / 4 if refines else max(gap, 0.5 * math.sqrt(spread))
+
+
 def tied(log_values: "Float[np.ndarray, ' trials']") -> bool:
     """Whether most values are the same one. Then the weights have atoms, and a spread that was not
     seen is no spread of zero: the one chain in n that went elsewhere may be missing."""
@@ -72,36 +106,24 @@ def tied(log_values: "Float[np.ndarray, ' trials']") -> bool:
 def log_mean_error(log_values: "Float[np.ndarray, ' trials']") -> float:
     """Standard error of the log-mean over independent trials; infinite where it cannot be had.
 
-    If the mean of n weights is nearly log-normal, its log has the variance u = log(1 + v / n), v
-    the relative variance of one: v / n, the delta method, where that is small, and no more than the
-    spread of the logs where it is not. It is also u / 2 too low on average. Both together, widened
-    by Student's factor. Where the trials are tied it is at least 1 / n: what one more trial of
-    weight zero would change.
-
-    Two standard errors cover 93 to 99 % of the time with 2, 5, 25 and 100 chains on tiny models
-    with known evidence (benchmarks/honesty.py, docs/honesty.md).
+    ``log_mean_noise``, and where the trials are tied at least 1 / n: what one more trial of weight
+    zero would change. Two standard errors cover 92 to 99 % of the time with 2, 5, 25 and 100 chains
+    on tiny models with known evidence (benchmarks/honesty.py, docs/honesty.md).
     """
     n = len(log_values)
     if n < 2 or log_mean(log_values) == -np.inf:
         return math.inf
-    variance = math.log1p(relative_variance(log_values) / n)
-    error = math.hypot(math.sqrt(variance), 0.5 * variance) * student(n - 1)
+    error = log_mean_noise(relative_variance(log_values), n)
     return max(error, 1 / n) if tied(log_values) else error
 
 
 def shared_start_error(
     forward: "Float[np.ndarray, ' up']", reverse: "Float[np.ndarray, ' down']", refines: bool
 ) -> float:
-    """What the one exact sample adds to the error of an upper bound, in nats; a rule of thumb.
-
-    All reverse chains begin at it, so what the start contributes does not average out, and one
-    start cannot show how much another would have differed. Along a path that refines a chain
-    forgets its start over a vanishing part of the way: the contribution falls with the single-chain
-    gap J, and was J / 6 to J / 3 where it could be measured (benchmarks/honesty.py). Along others
-    it was up to all of J, or half the spread of a forward weight.
-    """
-    gap = max(0.0, float(np.mean(reverse) - np.mean(_above_zero(forward))))
-    return gap / 4 if refines else max(gap, 0.5 * float(np.std(_above_zero(forward), ddof=1)))
+    """``shared_start_noise`` of a measurement."""
+    forward = _above_zero(forward)
+    gap = max(0.0, float(np.mean(reverse) - np.mean(forward)))
+    return shared_start_noise(gap, float(np.var(forward, ddof=1)), refines)
 
 
 def _above_zero(log_values):

@@ -6,9 +6,8 @@ it, and its weights would no longer average to 1 / p(y). So the ladder runs forw
 
 A ladder shows the *spread* s2, the variance of one chain's log-weight. If log-weights are nearly
 normal, both directions have the same spread and it equals the single-chain gap (the Jeffreys
-bound). With M chains the log-mean of either side has the variance log(1 + (e^s2 - 1) / M) and is
-off by half of that on average; all reverse chains share their start, which adds its own part
-(``bracketz.core.weights``). Along a path that refines s2 is proportional to 1 / edges
+bound), and the weights the relative variance e^s2 - 1. What the bounds of M such chains are off by
+is in ``bracketz.core.weights``. Along a path that refines s2 is proportional to 1 / edges
 (``bracketz.engine.schedule``), so the effort for a target is a proportion; along the others the
 spread is what was seen. More chains and more edges cost the same and, where s2 is small, help the
 same; more edges also make the chains forget their start, so chains are added, in whole batches,
@@ -22,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri
 
-from bracketz.core.weights import student
+from bracketz.core.weights import log_mean_noise, log_mean_variance, shared_start_noise
 
 #: Noise of the gap (both bounds' errors together) that a target allows, as a share of it. Beyond
 #: it a small gap may be luck.
@@ -65,10 +64,10 @@ class Expected(NamedTuple):
 
 def expect(spread: float, chains: int, refines: bool) -> Expected:
     """Both bounds with this many chains whose log-weights have this spread."""
-    variance = np.log1p(np.expm1(min(spread, 500.0)) / chains)
-    own = student(chains - 1) ** 2 * variance
-    start = spread / 4 if refines else max(spread, 0.5 * math.sqrt(spread))
-    return Expected(float(variance), math.sqrt(2 * own + start**2))
+    relative_variance = math.expm1(min(spread, 500.0))
+    own = log_mean_noise(relative_variance, chains)
+    start = shared_start_noise(spread, spread, refines)
+    return Expected(log_mean_variance(relative_variance, chains), math.hypot(own, own, start))
 
 
 def good_enough(expected: Expected, target: float) -> bool:

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bracketz._version import __version__
 from bracketz.core.model import Model
 from bracketz.core.path import Path
-from bracketz.core.results import (
-    Certificate,
-    Combine,
-    Seconds,
-    check_confidence,
-    finite_json,
-    html_table,
-)
+from bracketz.core.results import Certificate, Combine, Seconds, check_confidence
 from bracketz.core.validation import check_seed, require_at_least
 from bracketz.core.weights import PointEstimate, bennett, shared_start_error
 from bracketz.data.dataset import Data, as_data
@@ -27,6 +19,7 @@ from bracketz.engine.run import Outcome, compile_together, run_chains
 from bracketz.engine.schedule import Pilot, run_pilot, schedule_cost
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
+from bracketz.inference.answer import Cost, Look, PilotReport, Prediction, Rung, Sandwich
 from bracketz.inference.plan import (
     CROSSED,
     PREDICTABLE,
@@ -42,256 +35,6 @@ from bracketz.paths import Tempered
 
 #: An inversion of the bounds that chance brings about with a probability below this is no chance.
 IMPOSSIBLE = 1e-9
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One effort of the ladder that decides: forward chains only."""
-
-    effort: int
-    lower: float
-    forward: tuple[float, ...]  # log w, one per chain
-
-    @property
-    def seen(self) -> Seen:
-        return Seen(self.effort, spread(np.array(self.forward)), len(self.forward))
-
-
-@dataclass(frozen=True)
-class Look:
-    """One measurement: both directions with fresh randomness, at settings fixed before."""
-
-    effort: int
-    distributions: int
-    chains: int
-    lower: float
-    upper: float
-    lower_error: float
-    upper_error: float  # with what the shared exact sample adds
-    forward: tuple[float, ...]  # log w, one per chain
-    reverse: tuple[float, ...]
-    schedule_cost: float | None  # see Split; a path that refines, with one particle
-    reports: dict[str, tuple[float, ...]]  # by the kernels, from the prior to the posterior
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
-
-    @property
-    def noise(self) -> float:
-        """Standard error of the gap."""
-        return math.hypot(self.lower_error, self.upper_error)
-
-    @property
-    def single_chain_gap(self) -> float:
-        return float(np.mean(self.reverse) - np.mean(self.forward))
-
-    @property
-    def split(self) -> "Split | None":
-        cost, gap = self.schedule_cost, self.single_chain_gap
-        if cost is None or not math.isfinite(cost + gap):  # a weight of zero has no split
-            return None
-        return Split(cost, gap - cost)
-
-
-@dataclass(frozen=True)
-class Split:
-    """The single-chain gap (the Jeffreys bound) in two parts, in nats: see
-    ``bracketz.engine.schedule``."""
-
-    schedule: float  # perfect mixing would leave this
-    mixing: float  # the rest
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What should meet the target ``gap``: distributions, chains, and seconds for both
-    directions."""
-
-    gap: float
-    distributions: int
-    chains: int
-    seconds: float
-
-    def __str__(self) -> str:
-        return (
-            f"about {self.distributions:,} distributions x {self.chains:,} chains,"
-            f" {self.seconds:.1f} s, should do"
-        )
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Kernel sweeps of all chains and particles: what the ladder (and the pilot of an adapted
-    schedule) took, and the measurement in both directions."""
-
-    deciding: int
-    measuring: int
-
-
-@dataclass(frozen=True)
-class PilotReport:
-    """What the adapted schedule was made from; its seconds are part of the run's."""
-
-    distributions: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Sandwich:
-    """A two-sided answer on simulated data.
-
-    Attributes:
-        model: name of the model.
-        lower, upper: stochastic bounds from all chains of one measurement.
-        lower_error, upper_error: their standard errors; a rule of thumb, not certified.
-        log_ml, standard_error: the log evidence, and its error bar.
-        log_ml_by: "bennett": Bennett's acceptance ratio over both directions; "midpoint": of the
-            bounds, where the reverse run is not the exact reversal that Bennett needs: with more
-            than one particle (the reversal of resampling is conditional SMC, not a reverse run), or
-            on a path whose ``exact_reversal`` says no.
-        certificate: covers log p(y) with the stated confidence for the way this run really
-            stopped, whatever the model.
-        fixed: what it would be if ``looks`` had been 1.
-        jeffreys_bound: mean single-chain gap, which estimates KL(q_F || q_B) + KL(q_B || q_F) and
-            so bounds, in expectation, the divergence of the sampler's output from the posterior
-            (nats). None where ``log_ml_by`` is "midpoint".
-        distributions, chains: of the measurement; chains in each direction.
-        seed: everything random followed from it.
-        converged: the gap is at most ``target``, and the noise small enough that this is not luck.
-        reason: why not, in a sentence, if not.
-        target: the gap asked for.
-        path, unit, schedule: names of the path, of what its effort counts, and of its schedule.
-        split: what of the Jeffreys bound is the schedule's and what the mixing's (for a path that
-            refines, with one particle per chain, else None).
-        predicted: what should meet ``target``, by what was measured (where the path refines).
-        pilot: of an adapted schedule.
-        reports: what the kernels reported (such as "acceptance"), by place from the prior to the
-            posterior.
-        rungs: the ladder that decided, forward runs only.
-        looks: every measurement; the answer is the last.
-        cost: kernel sweeps, of deciding and of measuring.
-        seconds: run and compile time.
-        version: of bracketz.
-
-    Example:
-        >>> import bracketz as bz
-        >>> model = bz.Clustering(components=2)
-        >>> answer = bz.sandwich(model, bz.simulate(model, rows=6, columns=2), gap=4.0, chains=4)
-        >>> answer.certificate.low < answer.log_ml < answer.certificate.high
-        True
-    """
-
-    model: str
-    lower: float
-    upper: float
-    lower_error: float
-    upper_error: float
-    log_ml: float
-    standard_error: float
-    log_ml_by: str
-    certificate: Certificate
-    fixed: Certificate
-    jeffreys_bound: float | None
-    distributions: int
-    chains: int
-    seed: int
-    converged: bool
-    reason: str | None
-    target: float
-    path: str
-    unit: str
-    schedule: str | None
-    split: Split | None
-    predicted: Prediction | None
-    pilot: PilotReport | None
-    reports: dict[str, tuple[float, ...]]
-    rungs: tuple[Rung, ...]
-    looks: tuple[Look, ...]
-    cost: Cost
-    seconds: Seconds
-    version: str = __version__
-
-    @property
-    def gap(self) -> float:
-        """upper - lower; below 0 where the bounds have crossed."""
-        return self.upper - self.lower
-
-    @property
-    def crossing(self) -> str | None:
-        """What to say of bounds that have crossed; None where they have not."""
-        if self.gap >= 0:
-            return None
-        noise = self.looks[-1].noise
-        return (
-            f"The bounds have crossed by {-self.gap:.2g} nats: each is random, and their distance"
-            f" is known to {noise:.2g} here. The certificate allows for it."
-        )
-
-    def to_json(self) -> dict:
-        """The object of ``sandwich --json``."""
-        out = dataclasses.asdict(self)
-        out["gap"] = self.gap
-        out["certificate"] |= {
-            "looks": len(self.looks),
-            "fixed": {"low": self.fixed.low, "high": self.fixed.high},
-        }
-        del out["fixed"]
-        out["reports"] = {name: float(np.mean(values)) for name, values in self.reports.items()}
-        out["rungs"] = [
-            {"effort": r.effort, "lower": r.lower, "spread": r.seen.spread} for r in self.rungs
-        ]
-        out["looks"] = [
-            {
-                "effort": k.effort,
-                "chains": k.chains,
-                "lower": k.lower,
-                "upper": k.upper,
-                "gap": k.gap,
-                "noise": k.noise,
-            }
-            for k in self.looks
-        ]
-        return finite_json(out)
-
-    def plot(self, ax=None):
-        """Both bounds, their error bars and the certificate; see ``bracketz.plots.closing_bounds``.
-
-        Args:
-            ax: Matplotlib axes to draw on; a new figure by default.
-
-        Returns:
-            The figure.
-        """
-        from bracketz.plots import closing_bounds
-
-        return closing_bounds(self, ax=ax)
-
-    def rows(self) -> list[tuple[str, str]]:
-        """What a person wants to read of it, as (name, value)."""
-        c = self.certificate
-        pilot = f" ({self.pilot.seconds:.1f} s of it the pilot)" if self.pilot else ""
-        total = self.cost.deciding + self.cost.measuring
-        by = "BAR" if self.log_ml_by == "bennett" else self.log_ml_by
-        jeffreys = self.jeffreys_bound
-        return [
-            ("lower bound", f"{self.lower:.2f} ± {self.lower_error:.2f}"),
-            ("upper bound", f"{self.upper:.2f} ± {self.upper_error:.2f}"),
-            ("gap", f"{self.gap:.2f} nats (goal {self.target:g})"),
-            (f"log evidence ({by})", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
-            (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
-            *([("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")] if jeffreys else []),
-            ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),
-            *((name, f"{np.mean(values):.2f} on average") for name, values in self.reports.items()),
-            (
-                "time",
-                f"{self.seconds.run:.1f} s{pilot}, and {self.seconds.compile:.1f} s to compile",
-            ),
-            ("effort", f"{total:,} sweeps, {self.cost.deciding / total:.0%} of them to decide"),
-        ]
-
-    def _repr_html_(self) -> str:
-        return html_table(f"log evidence, {self.model}", self.rows())
 
 
 @dataclass(frozen=True)
@@ -597,7 +340,7 @@ def _climb(runs: _Runs, effort: int, top: int, gap: float, clock: _Clock) -> lis
         rungs.append(rung)
         seen = [r.seen for r in rungs]
         session.progress.note(
-            f"{effort:>8,} {runs.path.unit}, forwards: log evidence >= {rung.lower:.2f}, one chain"
+            f"{effort:>8,} {runs.path.unit}, forwards: lower {rung.lower:.2f}, one chain"
             f" ± {math.sqrt(seen[-1].spread):.2g}"
         )
         following = next_rung(seen, gap, refines)

@@ -12,8 +12,9 @@ from bracketz.check.report import Check, Discrepancy, Finding, Kind, worst
 from bracketz.check.selftest.loop import TrailModel
 from bracketz.check.statistics import bonferroni, counts_p, white_p
 from bracketz.check.subject import Subject, jit_once
+from bracketz.core.betting import PRIOR, STAKES
 from bracketz.core.path import Path
-from bracketz.core.results import Certificate, Combine
+from bracketz.core.results import Certificate, Combine, lower_share
 from bracketz.core.weights import (
     RESAMPLERS,
     bennett,
@@ -159,13 +160,16 @@ def averages(subject: Subject) -> Finding:
             abs(got - arithmetic), f"logmeanexp of {values.tolist()} came out as {got:.4g}."
         )
     )
-    certificate = Certificate.from_bounds(-10.0, -9.0, 0.9)
-    margin = np.log(2 / 0.1)
-    error = abs(certificate.low + 10 + margin) + abs(certificate.high + 9 - margin)
+    # One weight each: the wealth is linear in it, so that the lower end has a closed form.
+    certificate = Certificate.from_weights(np.array([-10.0]), np.array([-9.0]), 0.9)
+    below = 0.1 * lower_share(1)
+    low = -10 - np.log1p((1 / below - 1) / (PRIOR @ STAKES))
+    high = -9 - np.log(0.1 - below)
+    error = max(0.0, abs(certificate.low - low) + abs(certificate.high - high) - 1e-5)
     cases.append(
         Discrepancy(
             error,
-            f"the 90 % certificate of [-10, -9] is [{certificate.low:.3f},"
+            f"the 90 % certificate of weights of -10 and -9 is [{certificate.low:.3f},"
             f" {certificate.high:.3f}].",
         )
     )

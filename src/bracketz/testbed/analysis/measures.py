@@ -44,20 +44,17 @@ def truth(frames: Frames) -> pd.DataFrame:
     """One row per data set: forward and reverse AIS at the most distributions, averaged; accepted
     if they agree.
 
-    ``low`` and ``high`` cover log p(y) with 90 % probability (Markov on both sides), agreement or
-    not.
+    ``low`` and ``high`` cover log p(y) with 90 % probability (``Certificate``), agreement or not.
     """
     rows = []
     values = _values(frames)
     done = frames.tasks[(frames.tasks.role == "truth") & (frames.tasks.status == "done")]
     for (problem, data_seed), pair in done.groupby(DATA_SET, sort=False):
-        ends = {
-            r.estimator: combined_value(r.estimator, values[r.task])[0] for r in pair.itertuples()
-        }
-        if len(ends) < 2:
+        trials = {r.estimator: values[r.task] for r in pair.itertuples()}
+        if len(trials) < 2:
             continue
-        lower, upper = ends["ais"], ends["reverse-ais"]
-        certificate = Certificate.from_bounds(lower, upper, 0.9)
+        lower, upper = (combined_value(name, trials[name])[0] for name in ("ais", "reverse-ais"))
+        certificate = Certificate.from_weights(trials["ais"], trials["reverse-ais"], 0.9)
         rows.append(
             {
                 "problem": problem,
