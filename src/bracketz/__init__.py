@@ -55,8 +55,17 @@ if TYPE_CHECKING:
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
-    from bracketz.kernels import Compose, GibbsScan, Metropolis, Repeat
+    from bracketz.kernels import (
+        HMC,
+        MALA,
+        Compose,
+        GibbsScan,
+        Metropolis,
+        MultiScaleWalk,
+        Repeat,
+    )
     from bracketz.models import *
+    from bracketz.models.factored import Factored, Prepared, prepare
     from bracketz.models.held_out import HeldOut
     from bracketz.models.missing_data import Incomplete
     from bracketz.numerics.conditionals import Categorical, Gaussian

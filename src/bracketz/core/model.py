@@ -14,6 +14,9 @@ import dataclasses
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import jax
+import jax.numpy as jnp
+
 from bracketz.core.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -100,6 +103,43 @@ class Model(ABC):
         Returns:
             The kernel, with its exact reversal.
         """
+
+    def num_rows(self, y) -> int:
+        """How many data points there are: the length of a row of powers.
+
+        Args:
+            y: the data.
+
+        Returns:
+            A number; by default the length of the leading axis.
+        """
+        return y.shape[0]
+
+    def data_shape(self, y) -> Shape:
+        """What ``sample_prior`` and ``simulate`` are told of the data's size.
+
+        Args:
+            y: the data.
+
+        Returns:
+            By default the shape of the array.
+        """
+        return y.shape
+
+    def log_increment(self, state: State, y, after, before) -> "Float[Array, '']":
+        """log f(x; after) - log f(x; before); by default from two densities.
+
+        Args:
+            state: x.
+            y: the data.
+            after, before: rows of powers, (N,).
+
+        Returns:
+            A scalar.
+        """
+        rows = jnp.stack([after, before])
+        densities = jax.vmap(lambda powers: self.log_annealed(state, y, powers))(rows)
+        return densities[0] - densities[1]
 
     def check_shape(self, shape: Shape) -> None:
         """Refuse data this model cannot describe.

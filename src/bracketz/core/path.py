@@ -8,9 +8,6 @@ The number of edges is a traced value, so one compilation serves every length.
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import jax
-import jax.numpy as jnp
-
 from bracketz.core.model import Model
 
 if TYPE_CHECKING:
@@ -80,9 +77,8 @@ class Path(ABC):
 
     def log_edge(self, model: Model, y, state, t):
         """log f(x; b_t) - log f(x; b_{t-1}): the only home of the weight increment."""
-        rows = jnp.stack([self.powers(t, y.shape[0]), self.powers(t - 1, y.shape[0])])
-        after, before = jax.vmap(lambda powers: model.log_annealed(state, y, powers))(rows)
-        return after - before
+        n = model.num_rows(y)
+        return model.log_increment(state, y, self.powers(t, n), self.powers(t - 1, n))
 
     def exact_reversal(self, model: Model) -> bool:
         """Whether ``retract`` is the exact time reversal of ``extend`` on this model.

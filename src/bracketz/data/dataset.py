@@ -8,6 +8,7 @@ import numpy as np
 from bracketz.core.model import Model
 from bracketz.core.validation import require_model
 from bracketz.errors import InputError
+from bracketz.models.factored import Factored
 
 IGNORE = "; fill it in, or leave it out exactly: bracketz compare takes it with `missing=True`"
 
@@ -17,7 +18,7 @@ class Data:
     """Observations, and, when they were simulated, the exact posterior sample behind them.
 
     Attributes:
-        y: the observations, (N, D).
+        y: the observations, (N, D); of a factored model any pytree of arrays.
         exact: the model's state that made them, or None for observed data.
         parameters: variables the model integrates out, where it has any.
         meta: model, hyperparameters, seed and version of a simulation.
@@ -28,7 +29,7 @@ class Data:
         False
     """
 
-    y: np.ndarray
+    y: Any
     exact: Any = None
     parameters: Any = None
     meta: dict = dataclasses.field(default_factory=dict)
@@ -42,6 +43,10 @@ class Data:
 def as_data(data, model: Model) -> Data:
     """Accept ``Data`` or a plain array of observations; refuse what cannot be data."""
     require_model(model)
+    if isinstance(model, Factored):
+        y = data.y if isinstance(data, Data) else data
+        y = model.observations(y)
+        return dataclasses.replace(data, y=y) if isinstance(data, Data) else Data(y)
     if not isinstance(data, Data):
         data = Data(checked_array(np.asarray(data), "the data"))
     model.check_shape(data.y.shape)

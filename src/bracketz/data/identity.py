@@ -7,11 +7,13 @@ their bytes.
 
 import dataclasses
 import hashlib
+import inspect
 from typing import Any
 
 import numpy as np
 
 from bracketz.core.model import Model
+from bracketz.models.factored import Factored
 from bracketz.models.registry import SHIPPED
 
 #: An array of several axes, or with more entries than this, is data.
@@ -21,6 +23,8 @@ MOST_ENTRIES = 1000
 def model_label(model: Model) -> str:
     """The name of a shipped model, or ``module:Class``."""
     cls = type(model)
+    if isinstance(model, Factored):
+        return model.label
     return SHIPPED.name_of(cls) or f"{cls.__module__}:{cls.__qualname__}"
 
 
@@ -35,16 +39,34 @@ def _plain(value):
         return {"model": model_label(value), "hyperparameters": hyperparameters(value)}
     if dataclasses.is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    if callable(value):
+        return _code(value)
     if not hasattr(value, "tolist"):
-        return value
+        return value if value is None or isinstance(value, bool | int | float | str) else str(value)
     array = np.asarray(value)
     return array if array.ndim > 1 or array.size > MOST_ENTRIES else array.tolist()
+
+
+def _code(function) -> dict[str, str]:
+    """A function by its name and the hash of its source."""
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        source = ""
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return {"function": name, "source": hashlib.sha256(source.encode()).hexdigest()}
 
 
 def described(values: Any) -> Any:
     """The same with every array replaced by its shape, type and the hash of its bytes."""
     if isinstance(values, dict):
         return {name: described(value) for name, value in values.items()}
+    if isinstance(values, list):
+        return [described(value) for value in values]
     if isinstance(values, np.ndarray):
         digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
         return {"sha256": digest, "shape": list(values.shape), "dtype": str(values.dtype)}

@@ -14,6 +14,7 @@ from bracketz.data.dataset import Data
 from bracketz.data.identity import hyperparameters, model_label
 from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
+from bracketz.models.factored import Factored
 
 
 def simulate(
@@ -38,12 +39,19 @@ def simulate(
         (10, 4)
     """
     require_model(model)
+    check_seed(seed)
+    if isinstance(model, Factored):
+        if rows is not None or columns is not None:
+            raise InputError(
+                f"{model.label} knows the size of its data; leave out `rows` and `columns`, or"
+                " make the model with other covariates"
+            )
+        return _simulate_factored(model, seed)
     shape = (
         model.default_shape[0] if rows is None else rows,
         model.default_shape[1] if columns is None else columns,
     )
     require_at_least(1, rows=shape[0], columns=shape[1])
-    check_seed(seed)
     model.check_shape(shape)
     use_all_cores()
     with double_precision():
@@ -62,14 +70,27 @@ def simulate(
                 f"simulate of {type(model).__name__} was asked for data of shape {shape} and gave"
                 f" {y.shape}"
             )
-        meta = {
-            "model": model_label(model),
-            "hyperparameters": hyperparameters(model),
-            "seed": seed,
-            "version": __version__,
-        }
         exact, parameters = jax.tree.map(np.asarray, (exact, parameters))
-        return Data(np.asarray(y), exact, parameters, meta)
+        return Data(np.asarray(y), exact, parameters, _meta(model, seed))
+
+
+def _meta(model: Model, seed: int) -> dict:
+    return {
+        "model": model_label(model),
+        "hyperparameters": hyperparameters(model),
+        "seed": seed,
+        "version": __version__,
+    }
+
+
+def _simulate_factored(model: Factored, seed: int) -> Data:
+    use_all_cores()
+    with double_precision():
+        key_state, _, key_data = jax.random.split(jax.random.key(seed, impl="threefry2x32"), 3)
+        exact = _sample_prior(model, key_state, None)
+        y = model.simulate(key_data, exact)
+        y, exact = jax.tree.map(np.asarray, (y, exact))
+        return Data(y, exact, None, _meta(model, seed))
 
 
 @functools.partial(jax.jit, static_argnames="shape")

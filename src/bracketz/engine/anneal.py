@@ -92,7 +92,8 @@ class Annealing(Program):
 
     def kernel_at(self, t) -> Repeat:
         """The kernel of row t, swept as often as asked for."""
-        return Repeat(self.model.kernel(self.y, self.path.powers(t, self.y.shape[0])), self.sweeps)
+        powers = self.path.powers(t, self.model.num_rows(self.y))
+        return Repeat(self.model.kernel(self.y, powers), self.sweeps)
 
     @property
     def reports(self) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ class Annealing(Program):
     def audit(self, carry):
         """Of a sweep of the first chains under full powers, where rounding is largest."""
         states = jax.tree.map(lambda a: np.asarray(a)[:, 0], carry.states)
-        if not self.model.doubtful(np.asarray(self.y), states):
+        if not self.model.doubtful(jax.tree.map(np.asarray, self.y), states):
             return None
         drifts = _drifts(self, jax.tree.map(lambda a: a[:AUDITED_CHAINS], states))
         return None if drifts is None else float(np.max(drifts))
@@ -124,7 +125,8 @@ AUDITED_CHAINS = 4
 
 @jax.jit
 def _drifts(program: Annealing, states):
-    y, ones = jnp.asarray(program.y), jnp.ones(program.y.shape[0])
+    y = jax.tree.map(jnp.asarray, program.y)
+    ones = jnp.ones(program.model.num_rows(y))
 
     def without(i):
         return program.model.kernel(y, ones.at[i].set(0.0))
@@ -147,7 +149,8 @@ class Forward(Annealing):
 
     def start(self, key):
         keys = jax.random.split(key, self.particles)
-        states = jax.vmap(lambda k: self.model.sample_prior(k, self.y.shape))(keys)
+        shape = self.model.data_shape(self.y)
+        states = jax.vmap(lambda k: self.model.sample_prior(k, shape))(keys)
         return Particles(states, jnp.zeros(self.particles))
 
     def step_and_report(self, key, carry, index):

@@ -1,5 +1,6 @@
 """Annealed importance sampling (paper, section "Annealed importance sampling", Algorithm 1)."""
 
+import dataclasses
 from dataclasses import dataclass
 
 from bracketz.core.path import Path
@@ -47,6 +48,7 @@ class AIS(Estimator):
     knob = "distributions"
     combine = Combine.ARITHMETIC
     certifies = True
+    anneals = True
     generous = {"distributions": 300}
 
     def __post_init__(self):
@@ -71,6 +73,10 @@ class AIS(Estimator):
         if isinstance(schedule, Adapted) and schedule.pilot != Adapted.pilot:
             said["pilot"] = schedule.pilot
         return said
+
+    def along(self, schedule):
+        asked = self.schedule != "sigmoid" or self.delta != type(self).delta
+        return self if asked else dataclasses.replace(self, schedule=schedule)
 
     def side(self, data):
         return Side.LOWER

@@ -23,6 +23,8 @@ from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError, broken
+from bracketz.models.factored import Prepared, prepare
+from bracketz.paths.schedules import Schedule
 
 #: Of estimators that begin at the exact sample: E[w] = 1 / p(y) holds over exact samples, and one
 #: data set has one. With w = a + b, a of the sample and b of the trial, n trials average b away and
@@ -73,6 +75,9 @@ class Estimator(ABC):
     #: Trials are independent and their weights average to p(y), on any data: their mean has a
     #: certified lower bound.
     certifies: ClassVar[bool] = False
+
+    #: Anneals all data at once, so that its path may begin at a fitted reference.
+    anneals: ClassVar[bool] = False
 
     # How the correctness kit judges it on tiny instances whose evidence is known.
 
@@ -133,6 +138,17 @@ class Estimator(ABC):
         """What else is worth reporting, as plain values."""
         return {}
 
+    def along(self, schedule: Schedule) -> "Estimator":
+        """The same along the schedule a pilot found, where nobody asked for another.
+
+        Args:
+            schedule: inverse temperatures that suit the model and its data.
+
+        Returns:
+            Itself, where it has no use for a schedule.
+        """
+        return self
+
     def refusal(self, model: type[Model] | Model, simulated: bool) -> str | None:
         """Why this estimator cannot run, as a sentence; None if it can.
 
@@ -162,7 +178,7 @@ class Estimator(ABC):
 def estimate(
     model: Model,
     data,
-    estimator: Estimator,
+    estimator: Estimator | str,
     *,
     trials: int = 25,
     seed: int = 0,
@@ -174,7 +190,7 @@ def estimate(
     Args:
         model: the model.
         data: ``Data``, or observations as an array (N, D).
-        estimator: which, with its knobs.
+        estimator: which, with its knobs; or its name, with the default ones.
         trials: how many independent values.
         seed: everything random follows from it.
         confidence: of the certified lower bound.
@@ -202,6 +218,10 @@ def estimate(
     data = as_data(data, model)
     check_seed(seed)
     check_confidence(confidence)
+    if isinstance(estimator, str):
+        from bracketz.estimators.registry import ESTIMATORS
+
+        estimator = ESTIMATORS.find(estimator)()
     if not isinstance(estimator, Estimator):
         raise InputError(f"estimator must be one such as bracketz.AIS(), got {estimator!r}")
     for attribute in ("name", "knob", "combine"):
@@ -209,9 +229,21 @@ def estimate(
             raise InputError(f"{type(estimator).__name__} needs a class attribute `{attribute}`")
     if refusal := estimator.refusal(model, data.simulated):
         raise InputError(refusal)
+    session = session or Session()
     with double_precision():
-        suited = model.suited_to(data.y)
-        outcome = estimator.run(suited, data, trials, seed, session or Session())
+        with session.working("pilot"):
+            prepared = prepare(
+                model,
+                data.y,
+                seed=seed,
+                reference=None if estimator.anneals else False,
+                note=session.progress.note,
+            )
+        if data.simulated:
+            data = dataclasses.replace(data, exact=prepared.adopt(data.exact))
+        if prepared.schedule is not None:
+            estimator = estimator.along(prepared.schedule)
+        outcome = estimator.run(prepared.model, data, trials, seed, session)
     if not isinstance(outcome, Outcome):
         what = f"{type(estimator).__name__}.run must return what run_chains gives back"
         raise InputError(f"{what}, an Outcome; got {type(outcome).__name__}")
@@ -236,9 +268,14 @@ def estimate(
         knobs=estimator.settings(model),
         seed=seed,
         seconds=Seconds(outcome.run_seconds, outcome.compile_seconds),
-        details=estimator.details(outcome),
+        details=estimator.details(outcome) | _preparation(prepared),
         certificate=certificate,
     )
+
+
+def _preparation(prepared: Prepared) -> dict:
+    said = prepared.told()
+    return {} if said is None else {"preparation": said}
 
 
 def _combined(estimator: Estimator, values: np.ndarray, side: Side) -> tuple[float, float]:

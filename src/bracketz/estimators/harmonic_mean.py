@@ -39,11 +39,12 @@ class PosteriorWeights(Program):
     sign = -1
 
     def start(self, key):
-        state = self.exact if self.from_exact else self.model.sample_prior(key, self.y.shape)
+        shape = self.model.data_shape(self.y)
+        state = self.exact if self.from_exact else self.model.sample_prior(key, shape)
         return PosteriorChain(jax.tree.map(jnp.asarray, state), -jnp.inf * jnp.ones(()))
 
     def step(self, key, carry, index):
-        kernel = self.model.kernel(self.y, jnp.ones(self.y.shape[0]))
+        kernel = self.model.kernel(self.y, jnp.ones(self.model.num_rows(self.y)))
         state = kernel.step(key, carry.state)
         increment = -self.path.log_edge(self.model, self.y, state, 1)
         log_sum = jnp.logaddexp(carry.log_sum, jnp.where(index < self.burn_in, -jnp.inf, increment))

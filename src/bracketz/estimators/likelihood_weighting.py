@@ -39,7 +39,7 @@ class PriorWeights(Program):
 
     def step(self, key, carry, index):
         def weight(key):
-            state = self.model.sample_prior(key, self.y.shape)
+            state = self.model.sample_prior(key, self.model.data_shape(self.y))
             return self.path.log_edge(self.model, self.y, state, 1)
 
         log_weights = jax.vmap(weight)(jax.random.split(key, BATCH))

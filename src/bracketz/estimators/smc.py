@@ -8,6 +8,7 @@ from bracketz.core.validation import require_at_least
 from bracketz.engine.anneal import Forward, Resampling
 from bracketz.engine.run import run_chains
 from bracketz.estimators.base import Estimator
+from bracketz.models.factored import require_rows
 from bracketz.paths import Prefix
 
 
@@ -63,7 +64,8 @@ class SMC(Estimator):
         return Resampling(self.resample_threshold, self.resampling)
 
     def _path(self, model, data):
-        return Prefix(self.proposal, self.shuffle).over(model, data.y.shape[0])
+        require_rows(getattr(model, "model", model), data.y)
+        return Prefix(self.proposal, self.shuffle).over(model, model.num_rows(data.y))
 
     def settings(self, model):
         return super().settings(model) | {"proposal": Prefix(self.proposal).over(model, 1).proposal}

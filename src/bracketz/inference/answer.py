@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +134,8 @@ class Sandwich:
             refines, with one particle per chain, else None).
         predicted: what should meet ``target``, by what was measured (where the path refines).
         pilot: of an adapted schedule.
+        preparation: where the path begins and why, and how the kernels were tuned (models of a
+            prior and a likelihood).
         reports: what the kernels reported (such as "acceptance"), by place from the prior to the
             posterior.
         rungs: the ladder that decided, forward runs only.
@@ -172,6 +175,7 @@ class Sandwich:
     split: Split | None
     predicted: Prediction | None
     pilot: PilotReport | None
+    preparation: dict[str, Any] | None
     reports: dict[str, tuple[float, ...]]
     rungs: tuple[Rung, ...]
     looks: tuple[Look, ...]
@@ -249,6 +253,7 @@ class Sandwich:
             (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
             *([] if jeffreys is None else [("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")]),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),
+            *([] if self.preparation is None else [("begins at", _begins(self.preparation))]),
             *((name, f"{np.mean(values):.2f} on average") for name, values in self.reports.items()),
             (
                 "time",
@@ -259,3 +264,9 @@ class Sandwich:
 
     def _repr_html_(self) -> str:
         return html_table(f"log evidence, {self.model}", self.rows())
+
+
+def _begins(preparation: dict[str, Any]) -> str:
+    """Where the path begins, and why."""
+    doubt = "" if preparation["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
+    return f"the {preparation['begins_at']}: {preparation['because']}{doubt}"

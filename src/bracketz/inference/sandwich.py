@@ -31,6 +31,7 @@ from bracketz.inference.plan import (
     plan,
     spread,
 )
+from bracketz.models.factored import prepare, require_rows
 from bracketz.paths import Tempered
 
 #: An inversion of the bounds that chance brings about with a probability below this is no chance.
@@ -70,14 +71,15 @@ class _Runs:
     def programs(self, effort: int):
         """(the path laid, the forward program, the reverse program)."""
         model, y = self.model, self.data.y
-        path, sweeps = self.path.at(effort, model, y.shape[0], self.sweeps)
+        path, sweeps = self.path.at(effort, model, model.num_rows(y), self.sweeps)
         common = (sweeps, Resampling(), self.particles)
         both = Forward(model, y, path, *common), Reverse(model, y, path, self.data.exact, *common)
         return path, *((Recorded(program) for program in both) if self.records else both)
 
     def sweeps_of(self, effort: int, chains: int) -> int:
         """Kernel sweeps of one direction, all chains and particles."""
-        path, sweeps = self.path.at(effort, self.model, self.data.y.shape[0], self.sweeps)
+        rows = self.model.num_rows(self.data.y)
+        path, sweeps = self.path.at(effort, self.model, rows, self.sweeps)
         return path.num_edges * sweeps * chains * self.particles
 
     def run(self, program, num_edges: int, stream: str, clock: "_Clock") -> Outcome:
@@ -170,6 +172,7 @@ def sandwich(
     seed: int = 0,
     confidence: float = 0.9,
     path: Path | None = None,
+    reference: bool | None = None,
     sweeps: int = 1,
     particles: int = 1,
     first: int | None = None,
@@ -199,7 +202,9 @@ def sandwich(
         seed: everything random follows from it.
         confidence: of the certificate.
         path: ``Tempered()`` (the default), ``Tempered(schedule=Adapted(pilot=256))``, ``Prefix()``,
-            or your own.
+            or your own. A model that is prepared by a pilot brings a schedule of its own.
+        reference: of a model of a prior and a likelihood: begin at a fitted reference (True), at
+            the prior (False), or wherever the path is shorter (None); see ``prepare``.
         sweeps: kernel sweeps per distribution, where effort does not count these.
         particles: per chain, resampled by effective sample size.
         first: effort of the ladder's first rung; the path's own by default.
@@ -229,9 +234,12 @@ def sandwich(
         )
     if not gap > 0:
         raise InputError(f"gap must be positive, got {gap}")
-    path = Tempered() if path is None else path
+    given, path = path, Tempered() if path is None else path
     if not isinstance(path, Path):
         raise InputError(f"path must be one such as bracketz.Tempered(), got {path!r}")
+    if not path.refines:
+        require_rows(model, data.y)
+        reference = False if reference is None else reference
     if chains < 2:
         raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
     require_at_least(1, sweeps=sweeps, particles=particles, looks=looks)
@@ -239,10 +247,19 @@ def sandwich(
     effort = first or min(path.first_effort, top)
     if effort > top:
         raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
-    path.at(effort, model, data.y.shape[0], sweeps)  # refuse before the work
+    path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
     session = session or Session()
-    runs = _Runs(model.suited_to(data.y), data, path, sweeps, particles, chains, seed, session)
+    with session.working("pilot"):
+        prepared = prepare(
+            model, data.y, seed=seed, reference=reference, note=session.progress.note
+        )
+    if prepared.schedule is not None:
+        session.progress.note(f"begins at the {prepared.begins_at}: {prepared.because}")
+        if given is None:
+            path = Tempered(prepared.schedule)
+    data = dataclasses.replace(data, exact=prepared.adopt(data.exact))
+    runs = _Runs(prepared.model, data, path, sweeps, particles, chains, seed, session)
     clock, piloted, deciding = _Clock(), None, 0
 
     session.must_finish = True
@@ -289,7 +306,7 @@ def sandwich(
         chosen = Plan(min(2 * chosen.effort, top), chosen.chains)
     session.must_finish = False
 
-    exact = particles == 1 and path.exact_reversal(model)
+    exact = particles == 1 and path.exact_reversal(runs.model)
     forward, reverse = np.array(look.forward), np.array(look.reverse)
     point = bennett(forward, reverse) if exact else _midpoint(look)
     predicted = _predict(runs, look, gap, clock) if runs.records else None
@@ -318,6 +335,7 @@ def sandwich(
         split=look.split,
         predicted=predicted,
         pilot=piloted,
+        preparation=prepared.told(),
         reports=look.reports,
         rungs=tuple(rungs),
         looks=tuple(done),

@@ -2,6 +2,8 @@
 
 from bracketz.kernels.compose import Compose, Repeat
 from bracketz.kernels.gibbs import GibbsScan
+from bracketz.kernels.hamiltonian import HMC, MALA
 from bracketz.kernels.metropolis import Metropolis
+from bracketz.kernels.walk import MultiScaleWalk
 
-__all__ = ["Compose", "GibbsScan", "Metropolis", "Repeat"]
+__all__ = ["HMC", "MALA", "Compose", "GibbsScan", "Metropolis", "MultiScaleWalk", "Repeat"]

@@ -1,0 +1,166 @@
+"""A factored model made ready to run on data: kernels tuned, path chosen, all of it frozen."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from bracketz.core.model import Model
+from bracketz.core.precision import double_precision
+from bracketz.errors import InputError
+from bracketz.models.factored.model import Factored, Flattening
+from bracketz.models.factored.pilot import DENSE, particles, survey
+from bracketz.models.factored.reference import Referenced, fit, weighed
+from bracketz.models.factored.tuned import Tuned
+from bracketz.numerics.noise import THREEFRY
+from bracketz.paths.schedules import Adapted
+
+#: A reference is taken where its path is shorter than this times the prior's.
+WORTH_IT = 0.8
+#: Keeps the pilot's randomness apart from every measured run's.
+STREAM = 0x9170
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """What runs on data, and how it came about.
+
+    Attributes:
+        model: with kernels; its evidence is that of the model it was made from.
+        begins_at: "prior" or "reference".
+        schedule: inverse temperatures in equal parts of the path's length; None: nothing is known.
+        lengths: of the paths looked at, by where they begin.
+        because: why this path, in a clause.
+        kernel: what a sweep is made of.
+        acceptance: of the pilot's trajectories, by inverse temperature.
+        mixes: False where the pilot's moves hardly forget where they began.
+        evaluations: of the likelihood's gradient, in the pilot.
+        seconds: the pilot took, compilation included.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> bz.prepare(model, bz.simulate(model, rows=6, columns=2).y).model is model
+        True
+    """
+
+    model: Model
+    adopt: Callable[[Any], Any]
+    begins_at: str = "prior"
+    schedule: Adapted | None = None
+    lengths: dict[str, float] = dataclasses.field(default_factory=dict)
+    because: str = "the model has a kernel of its own"
+    kernel: str | None = None
+    acceptance: tuple[tuple[float, float], ...] = ()
+    mixes: bool = True
+    evaluations: int = 0
+    seconds: float = 0.0
+
+    def told(self) -> dict[str, Any] | None:
+        """What is reported of it, as plain values; None where there was no pilot."""
+        if self.kernel is None:
+            return None
+        names = ("begins_at", "because", "lengths", "kernel", "mixes", "evaluations", "seconds")
+        said = {name: getattr(self, name) for name in names}
+        return said | {"acceptance": [list(pair) for pair in self.acceptance]}
+
+
+def prepare(
+    model: Model, y, *, seed: int = 0, reference: bool | None = None, note=lambda sentence: None
+) -> Prepared:
+    """Tune a model's kernels on data and choose where its path begins; then freeze all of it.
+
+    A model with kernels of its own is left as it is. A ``Factored`` one goes through a pilot from
+    the prior (``bracketz.models.factored.pilot``), which uses y and random numbers of its own, and
+    nothing else.
+
+    Args:
+        model: the model.
+        y: the data.
+        seed: everything random follows from it.
+        reference: begin at a fitted reference (True), at the prior (False), or wherever the path is
+            shorter (None).
+        note: told a sentence now and then.
+
+    Returns:
+        What runs, and how it came about.
+
+    Raises:
+        InputError: a reference for a model with discrete parameters, or densities that are no
+            numbers.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> bz.prepare(model, bz.simulate(model, rows=6, columns=2).y).begins_at
+        'prior'
+    """
+    if not isinstance(model, Factored) or model.has_own_kernel:
+        if reference:
+            raise InputError("a reference is fitted for models of a prior and a likelihood alone")
+        return Prepared(model.suited_to(y), lambda state: state)
+    with double_precision():
+        return _prepare(model, y, seed, reference, note)
+
+
+def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
+    began = time.perf_counter()
+    flat = Flattening(model)
+    key = jax.random.fold_in(jax.random.key(seed, impl=THREEFRY), STREAM)
+    if flat.has_discrete and model.gibbs(y, jax.numpy.ones(model.num_rows(y))) is None:
+        raise InputError(
+            f"{model.label} has discrete parameters and no `gibbs` kernel that moves them"
+        )
+    if reference and (flat.has_discrete or not flat.size):
+        raise InputError(f"{model.label} has discrete parameters, for which no reference is fitted")
+    first = survey(model, y, jax.random.fold_in(key, 0), note)
+    found = {"prior": (Tuned(model, first.tuning()), first)}
+    if reference is not False and flat.size and not flat.has_discrete:
+        begin = fit(first.sample, flat.size <= DENSE, particles(flat.size))
+        seen = weighed(Referenced(model, begin), y, jax.random.fold_in(key, 2))
+        second = survey(seen, y, jax.random.fold_in(key, 1), note)
+        found["reference"] = (Tuned(seen, second.tuning()), second)
+    lengths = {where: run.length for where, (_, run) in found.items()}
+    if reference is None:
+        # A reference has to be worth it: it knows nothing of symmetries, the prior does.
+        shorter = lengths.get("reference", np.inf) < WORTH_IT * lengths["prior"]
+        where = "reference" if shorter else "prior"
+        because = f"the path from the {where} is " + _compared(lengths, where)
+    else:
+        where = "reference" if reference else "prior"
+        because = "it was asked for"
+    tuned, run = found[where]
+    return Prepared(
+        tuned,
+        _adopting(tuned),
+        where,
+        Adapted().frozen(run.schedule()),
+        lengths,
+        because,
+        run.kernel,
+        tuple((s.beta, s.acceptance) for s in run.stages[1:]),
+        run.mixes,
+        sum(run.evaluations for _, run in found.values()),
+        time.perf_counter() - began,
+    )
+
+
+def _compared(lengths: dict[str, float], where: str) -> str:
+    others = [f"{length:.2g} from the {name}" for name, length in lengths.items() if name != where]
+    said = f"{lengths[where]:.2g} long"
+    return f"{said}, against {others[0]}" if others else said
+
+
+def _adopting(tuned: Tuned) -> Callable:
+    inner = tuned.model
+
+    def adopt(state):
+        with double_precision():
+            if isinstance(inner, Referenced):
+                return tuned.adopt(inner.adopt(state))
+            return tuned.adopt(state)
+
+    return adopt
