@@ -75,7 +75,8 @@ def bind(function, args, kwargs) -> inspect.BoundArguments:
 def call_of(function, bound: inspect.BoundArguments) -> tuple[Call, tuple]:
     """The call, and the arrays among its arguments."""
     leaves, tree = jax.tree.flatten((bound.args, bound.kwargs))
-    arrays, kept = [], []
+    arrays: list[Any] = []
+    kept: list[Constant | None] = []
     for leaf in leaves:
         if isinstance(leaf, np.ndarray | jax.Array):
             if isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biufc":
@@ -102,6 +103,9 @@ def call_of(function, bound: inspect.BoundArguments) -> tuple[Call, tuple]:
 
 def inspect_model(function, bound, observed, factors: Mapping[str, str], enumerate_, has_kernel):
     """(the program, its arrays, the data it was given or None)."""
+    for role in factors.values():
+        if role not in ("prior", "likelihood"):
+            raise unknown("role of a factor", str(role), ("prior", "likelihood"))
     call, arrays = call_of(function, bound)
     looks = [look(call, arrays, jax.random.key(seed)) for seed in range(LOOKS)]
     first = looks[0]
@@ -220,7 +224,7 @@ def _factors(function: str, looks: list[Trace], samples: Trace, declared) -> lis
         else:
             continue
         found.append(name)
-        if declared.get(name) not in ("prior", "likelihood"):
+        if name not in declared:
             raise InputError(
                 f"{what} is neither a prior one can draw from nor data one can simulate: write it"
                 " as a numpyro.sample site of its own, or declare"
@@ -251,7 +255,7 @@ def _scaled(function: str, samples: Trace, data, factors: list[str], declared) -
                 f" it out, or declare factors={{'{name}': 'likelihood'}}, whose evidence has a"
                 " lower bound only"
             )
-    for name, role in declared.items():
+    for name in declared:
         if name not in samples:
             raise unknown("site", name, samples)
         if name not in factors and name not in scaled:
@@ -259,8 +263,6 @@ def _scaled(function: str, samples: Trace, data, factors: list[str], declared) -
                 f"`factors` declares `{name}`, which is an ordinary site of {function}: leave it"
                 " out"
             )
-        if role not in ("prior", "likelihood"):
-            raise unknown("role of a factor", str(role), ("prior", "likelihood"))
     return scaled
 
 
