@@ -118,10 +118,9 @@ class Program:
         return total
 
     def log_likelihood(self, arrays, x, y) -> jax.Array:
-        decide = self.decide(x=x, y=y)
         if self.summed:
-            return self._summed_out(arrays, decide)
-        sites = self.sites(arrays, decide, "computing log_likelihood")
+            return self._summed_out(arrays, self.decide(x=x, y=y, summing=True))
+        sites = self.sites(arrays, self.decide(x=x, y=y), "computing log_likelihood")
         return by_row([log_prob(sites[name]) for name in self.likelihood_sites])
 
     def sample_prior(self, arrays, key) -> dict[str, jax.Array]:
@@ -155,21 +154,26 @@ class Program:
     def names(self) -> frozenset[str]:
         return frozenset((*self.latents, *self.likelihood_sites, *self.prior_factors, *self.summed))
 
-    def decide(self, *, x=None, y=None, others=None, key=None) -> Decide:
+    def decide(self, *, x=None, y=None, others=None, key=None, summing: bool = False) -> Decide:
         """Values by what is known: the state, the data, constrained values; then draws, if there
-        is a key; then zeros, which nothing that is asked for depends on."""
+        is a key; then zeros, which nothing that is asked for depends on. Where discrete sites are
+        being summed out they are left alone."""
         shapes = dict(self.observed)
         drawn = frozenset(self.latents) | frozenset(self.summed) | frozenset(shapes)
 
         def value(site):
             name = site["name"]
+            if summing and name.startswith("_PREV_"):  # the first steps of a scan, done already
+                return None
             if x is not None and name in self.latents:
                 return self.transform(site)(step(x[name], site))
             if y is not None and name in shapes:
                 return step(y[name], site)
             if others is not None and name in others:
                 return step(others[name], site)
-            if name not in drawn:
+            if name not in self.names:
+                raise changing(self.call.name, [name])
+            if name not in drawn or (summing and name in self.summed):
                 return None
             if key is not None:
                 return draw(site, key, shapes.get(name))
