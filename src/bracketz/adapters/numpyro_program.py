@@ -168,7 +168,7 @@ class Program:
             if x is not None and name in self.latents:
                 return self.transform(site)(step(x[name], site))
             if y is not None and name in shapes:
-                return step(y[name], site)
+                return _padded(step(y[name], site), site) if summing else step(y[name], site)
             if others is not None and name in others:
                 return step(others[name], site)
             if name not in self.names:
@@ -266,6 +266,15 @@ def step(value, site):
     """The part of a value a site is given: inside a scan that of the present step."""
     index = _step(site)
     return value if index is None else jnp.asarray(value)[index]
+
+
+def _padded(value, site):
+    """A value inside a scan with as many axes as its distribution, which the values that are being
+    summed over have given more."""
+    if _step(site) is None:
+        return value
+    more = len(site["fn"].shape()) - jnp.ndim(value)
+    return jnp.reshape(value, (1,) * more + jnp.shape(value))
 
 
 def _step(site):

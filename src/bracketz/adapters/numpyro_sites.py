@@ -138,11 +138,10 @@ def inspect_model(function, bound, observed, factors: Mapping[str, str], enumera
         nesting=_nesting(samples),
         no_simulator=_no_simulator(call.name, likelihood, scaled),
     )
+    check_draws(program, arrays)
     check_prior(program, looks)
     check_roles(program, arrays, looks[0])
-    if is_given:
-        check_data_used_once(program, arrays, looks[0], bound)
-    check_draws(program, arrays)
+    check_data_used_once(program, arrays, looks[0], bound)
     given = {n: as_double(np.asarray(samples[n]["value"])) for n in data} if is_given else None
     return program, arrays, given
 
