@@ -1,6 +1,7 @@
 """from_numpyro: the densities are exact, and what is no model is refused by a sentence."""
 
 import builtins
+import functools
 import importlib.metadata
 
 import jax
@@ -254,6 +255,16 @@ def test_the_argument_may_have_another_name_than_the_site():
         found.log_likelihood(x, y["a"])
 
 
+def test_a_site_that_nothing_observes_is_latent_wherever_it_stands():
+    def model(y=None):
+        m = numpyro.sample("m", dist.Normal(0, 1))
+        numpyro.sample("obs", dist.Normal(m, 1.0).expand([5]), obs=y)
+        numpyro.sample("next", dist.Normal(m, 1.0))
+
+    found = from_numpyro(model)
+    assert found.program.latents == ("m", "next") and found.program.observed[0].shape == (5,)
+
+
 def test_an_optional_argument_of_a_latents_name_is_not_data():
     def model(noise=None, target=None):
         noise = numpyro.sample("noise", dist.HalfNormal(1.0)) if noise is None else noise
@@ -321,7 +332,7 @@ def test_data_used_elsewhere_too_are_refused():
         numpyro.sample("y", dist.Normal(a * y[:-1], 1.0), obs=y[1:])
 
     assert "uses its argument `y` as data and elsewhere" in refused(lagged, Y)
-    assert "lagged" in refused(lagged, y=None)
+    assert "lagged does not run where an argument is None" in refused(lagged, y=None)
 
     def sized(y):  # a shape is no value
         m = numpyro.sample("m", dist.Normal(0, 1))
@@ -355,10 +366,10 @@ def test_an_autoregression_by_scan(y):
     np.testing.assert_allclose(model.log_likelihood(x, drawn), rows, rtol=1e-10)
     if y is not None:  # inside a scan, un-conditioning would echo
         assert not np.any(model.simulate(KEY, x) == y)
-    noise_free = {**model.constrain(x), "noise": jnp.array(1e-9)}
-    path = model.simulate(KEY, model.unconstrain(noise_free))
-    assert np.max(np.abs(path)) < 1e-6  # each step goes on from the step drawn before
-    assert len(set(np.asarray(path).tolist())) == 9
+    path = np.concatenate([[0.0, 0.0], model.simulate(KEY, x)])
+    # Each step goes on from the step drawn before, with a draw of its own.
+    noises = (path[2:] - a[0] * path[1:-1] - a[1] * path[:-2]) / noise
+    assert np.min(np.diff(np.sort(noises))) > 1e-6 and np.max(np.abs(noises)) < 5
 
 
 def test_latent_sites_inside_a_scan():
@@ -641,6 +652,13 @@ def test_sites_that_come_and_go_are_refused():
         numpyro.sample("y", dist.Normal(x, 1.0), obs=y)
 
     assert "differ from run to run (`sometimes`)" in refused(model)
+
+    def growing(y=None):
+        runs.append(1)
+        x = numpyro.sample("x", dist.Normal(0, 1).expand([len(runs)]))
+        numpyro.sample("y", dist.Normal(jnp.sum(x), 1.0), obs=y)
+
+    assert "differ from run to run (`x`)" in refused(growing)
     steady = []
 
     def later(y=None):
@@ -712,9 +730,11 @@ def test_arguments_that_cannot_be_kept_are_refused():
     assert "code words as whole numbers" in refused(model, np.array(["a", "b"]))
 
     def clash(kernel, y=None):
-        pass
+        x = numpyro.sample("x", dist.Normal(0, kernel))
+        numpyro.sample("y", dist.Normal(x, 1.0), obs=y)
 
     assert "which from_numpyro has too" in refused(clash)
+    assert from_numpyro(functools.partial(clash, kernel=2.0)).name == "clash"
 
 
 def test_numpyro_missing_or_old(monkeypatch):

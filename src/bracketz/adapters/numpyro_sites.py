@@ -1,19 +1,27 @@
-"""Which sites of a NumPyro function are the state, which the data, and whether that is a model.
+"""Which sites of a NumPyro function are the state, and which the data.
 
 The evidence of p(x) p(y | x) needs a prior that integrates to 1 and exact draws from it, and a
 sandwich needs data drawn from p(y | x). NumPyro programs can say more than that: factors, scales,
-masks, flat priors, data used twice. Each of these is refused here, at construction, by a sentence.
+masks, flat priors, data used twice. Each of these is refused at construction, by a sentence, here
+or in ``numpyro_checks``.
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 
+from bracketz.adapters.numpyro_checks import (
+    check_data_used_once,
+    check_draws,
+    check_prior,
+    check_roles,
+    is_one,
+)
 from bracketz.adapters.numpyro_program import (
     ByIdentity,
     Call,
@@ -23,18 +31,13 @@ from bracketz.adapters.numpyro_program import (
     Trace,
     as_double,
     changing,
-    depends,
     draw,
-    log_prob,
-    step,
 )
 from bracketz.adapters.translate import name_of
 from bracketz.errors import InputError, unknown
 
 #: Runs that must agree about the sites.
 LOOKS = 3
-#: Draws from the prior that must be finite numbers.
-DRAWS = 256
 _WRAPPERS = (dist.Independent, dist.ExpandedDistribution, dist.MaskedDistribution)
 
 
@@ -44,8 +47,9 @@ def bind(function, args, kwargs) -> inspect.BoundArguments:
     if not callable(function):
         raise InputError(f"from_numpyro takes a model function, got {type(function).__name__}")
     signature = inspect.signature(function)
+    already = getattr(function, "keywords", {})  # those a functools.partial has bound
     for own in ("observed", "factors", "enumerate", "kernel"):
-        if own in signature.parameters:
+        if own in signature.parameters and own not in already:
             raise InputError(
                 f"{name} has an argument `{own}`, which from_numpyro has too: rename it, or bind it"
                 " with functools.partial"
@@ -53,21 +57,11 @@ def bind(function, args, kwargs) -> inspect.BoundArguments:
     try:
         return signature.bind(*args, **kwargs)
     except TypeError as error:
-        missing = (
-            [
-                p.name
-                for p in signature.parameters.values()
-                if p.default is p.empty
-                and p.name not in signature.bind_partial(*args).arguments
-                and p.name not in kwargs
-                and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-            ]
-            if len(args) <= len(signature.parameters)
-            else []
-        )
-        if missing:
+        if missing := re.match(
+            r"missing a required (?:keyword-only )?argument: '(\w+)'", str(error)
+        ):
             raise InputError(
-                f"{name} needs `{missing[0]}`: pass it to from_numpyro, as None if it is the data"
+                f"{name} needs `{missing[1]}`: pass it to from_numpyro, as None if it is the data"
             ) from error
         raise InputError(f"{name} cannot be called like this: {error}") from error
 
@@ -166,7 +160,16 @@ def look(call: Call, arrays, key) -> Trace:
             )
         return None
 
-    return call.run(arrays, decide, others, "looking for its sites")
+    try:
+        return call.run(arrays, decide, others, "looking for its sites")
+    except InputError as error:
+        if "NoneType" not in str(error.__cause__):
+            raise
+        raise InputError(
+            f"{call.name} does not run where an argument is None: {error.__cause__}; pass the data,"
+            " or write it so that y=None draws them (a recursion with"
+            " numpyro.contrib.control_flow.scan)"
+        ) from error
 
 
 def _signature(trace: Trace) -> set:
@@ -245,7 +248,7 @@ def _same(a, b) -> bool:
 
 def _scaled(function: str, samples: Trace, data, factors: list[str], declared) -> list[str]:
     """Observed sites with a scale, each declared; nothing else may be declared but factors."""
-    scaled = [n for n in data if not _is_one(samples[n]["scale"])]
+    scaled = [n for n in data if not is_one(samples[n]["scale"])]
     for name in scaled:
         if declared.get(name) != "likelihood":
             raise InputError(
@@ -263,10 +266,6 @@ def _scaled(function: str, samples: Trace, data, factors: list[str], declared) -
                 " out"
             )
     return scaled
-
-
-def _is_one(scale) -> bool:
-    return scale is None or bool(np.all(np.asarray(scale) == 1))
 
 
 def _no_simulator(function: str, factors, scaled) -> str:
@@ -334,7 +333,6 @@ def _fed_by(function, bound, samples: Trace, parameter: str) -> set[str]:
             trace = look(*call_of(function, fed), jax.random.key(0))
         except InputError:
             continue
-        shapes = {n: np.shape(site["value"]) for n, site in samples.items()}
         new = {
             name
             for name, site in trace.items()
@@ -342,7 +340,6 @@ def _fed_by(function, bound, samples: Trace, parameter: str) -> set[str]:
             and site["is_observed"]
             and name in samples
             and not samples[name]["is_observed"]
-            and np.shape(site["value"]) == shapes[name]
         }
         if new:
             return new
@@ -401,140 +398,3 @@ def _summed(function: str, samples: Trace, discrete, enumerate_: bool, has_kerne
 def _nesting(samples: Trace) -> int:
     dims = [f.dim for s in samples.values() for f in s["cond_indep_stack"] if f.dim is not None]
     return -min(dims) if dims else 0
-
-
-# Whether that is a model.
-
-
-def check_prior(program: Program, looks: list[Trace]) -> None:
-    """The density of the prior must be that of its draws, which know no masks, scales, factors."""
-    name = program.call.name
-    for trace in looks:
-        drawn = {
-            n: np.sum(_unmasked(trace[n]["fn"]).log_prob(trace[n]["value"]))
-            for n in program.latents
-        }
-        said = {n: np.sum(log_prob(trace[n])) for n in (*program.latents, *program.prior_factors)}
-        if np.isclose(sum(drawn.values()), sum(said.values()), rtol=1e-8, atol=1e-8):
-            continue
-        for site in program.latents:
-            if not _is_one(trace[site]["scale"]):
-                raise InputError(
-                    f"the latent site `{site}` of {name} is scaled: a power of a prior does not"
-                    " integrate to 1, so leave the scale out"
-                )
-            if not program.prior_factors and not np.isclose(drawn[site], said[site]):
-                raise InputError(
-                    f"the latent site `{site}` of {name} is masked: where it is, its prior is flat"
-                    " and does not integrate to 1; mask the observed site alone"
-                )
-        raise InputError(
-            f"the factor `{program.prior_factors[0]}` of {name} is declared a part of the prior,"
-            " and draws of the function do not follow it: write the prior as numpyro.sample sites,"
-            " or declare the factor 'likelihood'"
-        )
-
-
-def _unmasked(fn):
-    if isinstance(fn, dist.MaskedDistribution):
-        return _unmasked(fn.base_dist)
-    if isinstance(fn, dist.Independent):
-        return dist.Independent(_unmasked(fn.base_dist), fn.reinterpreted_batch_ndims)
-    if isinstance(fn, dist.ExpandedDistribution):
-        return _unmasked(fn.base_dist).expand(fn.batch_shape)
-    return fn
-
-
-def check_roles(program: Program, arrays, trace: Trace) -> None:
-    """p(x) must not depend on the data, nor on what is summed out."""
-    values = {n: trace[n]["value"] for n in trace if trace[n]["type"] == "sample"}
-    x = program.unconstrain(arrays, {n: values[n] for n in program.latents})
-    for kind, names in (
-        ("observed", [n for n, _ in program.observed]),
-        ("summed out", program.summed),
-    ):
-        for name in names:
-            others = {n: values[n] for n in names if n != name}
-
-            def density(value, name=name, others=others, kind=kind):
-                known = {**others, name: value}
-                y, z = (known, None) if kind == "observed" else (None, known)
-                return program.log_prior(arrays, x, y, z)
-
-            if any(depends(density, jnp.asarray(values[name]))):
-                raise InputError(
-                    f"a latent site of {program.call.name} depends on the {kind} site `{name}`, so"
-                    " prior and likelihood cannot be told apart: draw the latent sites first"
-                )
-
-
-def check_data_used_once(program: Program, arrays, trace: Trace, bound) -> None:
-    """Data that also shape the distributions are no draw given the latent sites alone."""
-    values = {n: trace[n]["value"] for n in trace if trace[n]["type"] == "sample"}
-    latent = {n: values[n] for n in (*program.latents, *program.summed)}
-    data = {n: values[n] for n, _ in program.observed}
-
-    def given(arrays):
-        sites = program.call.run(arrays, lambda site: _at(site, latent))
-        return [sites[n]["value"] for n in data]
-
-    def density(arrays):
-        sites = program.call.run(arrays, lambda site: _at(site, {**latent, **data}))
-        return [log_prob(site) for site in sites.values() if site["type"] == "sample"]
-
-    twice = np.logical_and(depends(given, arrays), depends(density, arrays))
-    if np.any(twice):
-        argument = _argument_names(bound)[int(np.argmax(twice))]
-        raise InputError(
-            f"{program.call.name} uses its argument `{argument}` as data and elsewhere too, so"
-            " fresh data cannot be simulated: pass covariates and first values as arguments of"
-            " their own, and write a recursion with numpyro.contrib.control_flow.scan"
-        )
-
-
-def _at(site, values):
-    return step(values[site["name"]], site) if site["name"] in values else None
-
-
-def _argument_names(bound: inspect.BoundArguments) -> list[str]:
-    """The parameter every array among the arguments belongs to."""
-    parameters = list(bound.signature.parameters)
-    names = []
-    for path, leaf in jax.tree_util.tree_flatten_with_path((bound.args, bound.kwargs))[0]:
-        if isinstance(leaf, np.ndarray | jax.Array):
-            which, at = path[0].idx, path[1]
-            names.append(parameters[min(at.idx, len(parameters) - 1)] if which == 0 else at.key)
-    return names
-
-
-def check_draws(program: Program, arrays) -> None:
-    """Draws from the prior, and their density, are finite; the rest can be compiled."""
-
-    @jax.jit
-    def trial(arrays):
-        keys = jax.random.split(jax.random.key(1), DRAWS)
-        states = jax.vmap(lambda key: program.sample_prior(arrays, key))(keys)
-        density = jax.vmap(lambda x: program.log_prior(arrays, x))(states)
-        return {n: jnp.all(jnp.isfinite(v)) for n, v in states.items()}, jnp.isfinite(density)
-
-    def once(arrays, key):
-        x = program.sample_prior(arrays, key)
-        if program.no_simulator:
-            return program.constrain(arrays, x)
-        return program.log_likelihood(arrays, x, program.simulate(arrays, key, x))
-
-    states, density = trial(arrays)
-    for name, finite in states.items():
-        if not finite:
-            raise InputError(
-                f"draws of `{name}` in {program.call.name} lie on the edge of its support, where"
-                " they have no unconstrained value: use a less extreme prior, or one on the"
-                " logarithm"
-            )
-    if not np.all(density):
-        raise InputError(
-            f"the prior of {program.call.name} has no finite density at"
-            f" {int(np.sum(~np.asarray(density)))} of {DRAWS} draws from it: its draws and its"
-            " densities do not agree"
-        )
-    jax.eval_shape(once, arrays, jax.random.key(2))
