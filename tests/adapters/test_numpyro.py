@@ -334,6 +334,18 @@ def test_data_used_elsewhere_too_are_refused():
     assert "uses its argument `y` as data and elsewhere" in refused(lagged, Y)
     assert "lagged does not run where an argument is None" in refused(lagged, y=None)
 
+    def conditioned(y):  # as in NumPyro's own example, which begins with the first of the data
+        a = numpyro.sample("a", dist.Normal(0, 0.5))
+
+        def step(before, _):
+            now = numpyro.sample("y", dist.Normal(a * before, 1.0))
+            return now, None
+
+        with handlers.condition(data={"y": y[1:]}):
+            scan(step, y[0], jnp.arange(len(y) - 1))
+
+    assert "first values as arguments of their own" in refused(conditioned, Y)
+
     def sized(y):  # a shape is no value
         m = numpyro.sample("m", dist.Normal(0, 1))
         with numpyro.plate("rows", y.shape[0]):

@@ -86,7 +86,7 @@ class Call:
     def arguments(self, arrays) -> tuple[tuple, dict[str, Any]]:
         """(args, kwargs) around these arrays."""
         handed = iter(arrays)
-        leaves = [next(handed) if leaf is None else leaf.value for leaf in self.leaves]
+        leaves = [jnp.asarray(next(handed)) if c is None else c.value for c in self.leaves]
         return jax.tree.unflatten(self.tree, leaves)
 
 
