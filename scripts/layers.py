@@ -24,6 +24,7 @@ LAYERS = (
     ("kernels", "numerics", "paths"),
     ("engine",),
     ("models",),
+    ("adapters",),
     ("data",),
     ("estimators", "inference"),
     ("check", "testbed"),

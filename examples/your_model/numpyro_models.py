@@ -16,7 +16,7 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro.contrib.control_flow import scan
 
-from bracketz.adapters.numpyro import NumPyroModel, from_numpyro
+import bracketz as bz
 
 
 def covariates(rows: int, columns: int, seed: int) -> np.ndarray:
@@ -105,14 +105,14 @@ def autoregression(length, y=None):
 SCHOOLS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 
 #: By name: a function without arguments that makes the model.
-MODELS: dict[str, Callable[[], NumPyroModel]] = {
-    "linear": lambda: from_numpyro(linear, covariates(50, 4, seed=1)),
-    "logistic": lambda: from_numpyro(logistic, covariates(100, 4, seed=2)),
-    "Poisson": lambda: from_numpyro(poisson, covariates(60, 3, seed=3)),
-    "robust": lambda: from_numpyro(robust, covariates(50, 4, seed=4)),
-    "eight schools, centred": lambda: from_numpyro(schools_centred, SCHOOLS),
-    "eight schools, non-centred": lambda: from_numpyro(schools_noncentred, SCHOOLS),
-    "mixture": lambda: from_numpyro(mixture, 60, 3),
-    "hierarchical": lambda: from_numpyro(hierarchical, np.repeat(np.arange(50), 4), 50),
-    "AR(2)": lambda: from_numpyro(autoregression, 60),
+MODELS: dict[str, Callable[[], bz.NumPyroModel]] = {
+    "linear": lambda: bz.from_numpyro(linear, covariates(50, 4, seed=1)),
+    "logistic": lambda: bz.from_numpyro(logistic, covariates(100, 4, seed=2)),
+    "Poisson": lambda: bz.from_numpyro(poisson, covariates(60, 3, seed=3)),
+    "robust": lambda: bz.from_numpyro(robust, covariates(50, 4, seed=4)),
+    "eight schools, centred": lambda: bz.from_numpyro(schools_centred, SCHOOLS),
+    "eight schools, non-centred": lambda: bz.from_numpyro(schools_noncentred, SCHOOLS),
+    "mixture": lambda: bz.from_numpyro(mixture, 60, 3),
+    "hierarchical": lambda: bz.from_numpyro(hierarchical, np.repeat(np.arange(50), 4), 50),
+    "AR(2)": lambda: bz.from_numpyro(autoregression, 60),
 }

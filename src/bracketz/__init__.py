@@ -23,6 +23,8 @@ from bracketz._version import __version__
 # something.
 if TYPE_CHECKING:
     from bracketz import check, models, plots, testbed
+    from bracketz.adapters.functions import FunctionModel, from_functions
+    from bracketz.adapters.numpyro import NumPyroModel, from_numpyro
     from bracketz.core.betting import betting_bound
     from bracketz.core.capabilities import (
         Collapsed,

@@ -52,7 +52,7 @@ def refused(make, **kwargs) -> str:
 
 def test_functions_are_used_as_they_are():
     model = standard(simulate=lambda key, x: x + jax.random.normal(key, (5,)), name="mean")
-    assert repr(model) == "FunctionModel(mean)" and model.name == "mean"
+    assert repr(model) == "FunctionModel(mean)" and model.label == "mean"
     x = model.sample_prior(KEY)
     y = model.simulate(KEY, x)
     assert model.log_prior(x) == normal(x) and model.constrain(x) is x

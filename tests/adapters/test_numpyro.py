@@ -746,7 +746,7 @@ def test_arguments_that_cannot_be_kept_are_refused():
         numpyro.sample("y", dist.Normal(x, 1.0), obs=y)
 
     assert "which from_numpyro has too" in refused(clash)
-    assert from_numpyro(functools.partial(clash, kernel=2.0)).name == "clash"
+    assert from_numpyro(functools.partial(clash, kernel=2.0)).label == "clash"
 
 
 def test_numpyro_missing_or_old(monkeypatch):

@@ -95,7 +95,7 @@ def from_functions(
             prior=None if prior is None else _distributions(prior),
             draws=None if prior_draws is None else _draws(prior_draws),
             functions=(log_likelihood, log_prior, sample_prior, simulate),
-            label=name or name_of(log_likelihood),
+            called=name or name_of(log_likelihood),
         )
         _try(model)
     return model
@@ -110,7 +110,7 @@ class FunctionModel(Factored):
         prior: distributions by name, or None.
         draws: draws that stand for the prior, or None.
         functions: log_likelihood, log_prior, sample_prior, simulate; None where there is none.
-        label: the model's name.
+        called: the model's name.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -131,7 +131,7 @@ class FunctionModel(Factored):
     prior: dict[str, Any] | None
     draws: Any
     functions: tuple[Callable | None, ...] = static()
-    label: str = static()
+    called: str = static()
 
     def log_prior(self, x):
         if self.prior is None:
@@ -171,9 +171,8 @@ class FunctionModel(Factored):
         }
 
     @property
-    def name(self) -> str:
-        """What the model is called."""
-        return self.label
+    def label(self):
+        return self.called
 
     def __repr__(self) -> str:
         return f"FunctionModel({self.label})"

@@ -165,7 +165,7 @@ class NumPyroModel(Factored):
 
     def unconstrain(self, values):
         if missing := [name for name in self.program.latents if name not in values]:
-            raise InputError(f"values of {self.name} have no `{missing[0]}`")
+            raise InputError(f"values of {self.label} have no `{missing[0]}`")
         return self.program.unconstrain(self.arrays, values)
 
     def kernel(self, y, powers):
@@ -174,9 +174,12 @@ class NumPyroModel(Factored):
         return self.own_kernel.value(self, y, powers)
 
     @property
-    def name(self) -> str:
-        """What the user's function is called."""
+    def label(self):
         return name_of(self.program.call.function)
+
+    @property
+    def has_own_kernel(self):
+        return self.own_kernel.value is not None
 
     @property
     def y(self):
@@ -187,23 +190,23 @@ class NumPyroModel(Factored):
 
     def __repr__(self) -> str:
         data = ", ".join(site.name for site in self.program.observed)
-        return f"NumPyroModel({self.name}: state {', '.join(self.program.latents)}, data {data})"
+        return f"NumPyroModel({self.label}: state {', '.join(self.program.latents)}, data {data})"
 
     def _by_site(self, y) -> dict[str, jax.Array]:
         """The data at every observed site, of the shape the function draws."""
         sites = self.program.observed
         if y is None:
-            raise InputError(f"{self.name} needs data, got None")
+            raise InputError(f"{self.label} needs data, got None")
         if len(sites) == 1 and not isinstance(y, dict):
             y = {sites[0].name: y}
         if sites and (not isinstance(y, dict) or set(y) != {site.name for site in sites}):
             names = ", ".join(f"`{site.name}`" for site in sites)
-            raise InputError(f"data of {self.name} are a dict with the arrays {names}")
+            raise InputError(f"data of {self.label} are a dict with the arrays {names}")
         for site in sites:
             if np.shape(y[site.name]) != site.shape:
                 raise InputError(
-                    f"data at `{site.name}` of {self.name} have shape {np.shape(y[site.name])}, and"
-                    f" the function draws {site.shape}: its sizes come from its arguments and its"
+                    f"data at `{site.name}` of {self.label} have shape {np.shape(y[site.name])},"
+                    f" and the function draws {site.shape}: its sizes come from its arguments and its"
                     " plates"
                 )
         return {site.name: jnp.asarray(y[site.name]) for site in sites}
