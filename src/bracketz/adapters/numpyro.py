@@ -206,7 +206,7 @@ class NumPyroModel(Factored):
             if np.shape(y[site.name]) != site.shape:
                 raise InputError(
                     f"data at `{site.name}` of {self.label} have shape {np.shape(y[site.name])},"
-                    f" and the function draws {site.shape}: its sizes come from its arguments and its"
-                    " plates"
+                    f" and the function draws {site.shape}: its sizes come from its arguments and"
+                    " its plates"
                 )
         return {site.name: jnp.asarray(y[site.name]) for site in sites}
