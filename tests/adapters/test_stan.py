@@ -1,7 +1,7 @@
 """Stan programs: densities against closed forms, draws against densities, and every refusal.
 
-Two programs are compiled (20 seconds each on one core, the first time) and kept in the cache folder
-of the test run.
+Three programs are compiled (20 seconds each on one core, the first time) and kept in the cache
+folder of the test run.
 """
 
 import math
@@ -298,7 +298,8 @@ def refusal(*arguments, **options) -> str:
 
 @pytest.fixture
 def other_tools():
-    build.find_tools.cache_clear()
+    for remembered in (build.find_tools, build.describe, build.build):
+        remembered.cache_clear()
     yield
     build.find_tools.cache_clear()
 

@@ -32,20 +32,6 @@ LIBRARIES = ("sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nv
 
 
 @dataclass(frozen=True)
-class Built:
-    """A compiled program.
-
-    Attributes:
-        library: the shared library.
-        info: what the program declares, as ``stanc`` says: "inputs", "parameters", "generated
-            quantities", each by name with "type" and "dimensions".
-    """
-
-    library: Path
-    info: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Tools:
     """The folder of httpstan, and a C++ compiler with its version."""
 
@@ -54,7 +40,27 @@ class Tools:
     version: str
 
 
-def build(text: str, folder: Path | None = None) -> Built:
+@cache
+def describe(text: str, folder: Path | None = None) -> Mapping[str, Any]:
+    """What a program declares: nothing is compiled.
+
+    Args:
+        text: the program.
+        folder: where ``#include`` looks for files.
+
+    Returns:
+        "inputs", "parameters", "generated quantities" and more, as ``stanc`` says; each by name
+        with "type" and "dimensions".
+
+    Raises:
+        InputError: httpstan or the compiler is missing, or the program is not valid Stan.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        return json.loads(stanc(text, folder, Path(scratch), "--info"))
+
+
+@cache
+def build(text: str, folder: Path | None = None) -> Path:
     """Compile a program, or find it compiled.
 
     Args:
@@ -62,20 +68,18 @@ def build(text: str, folder: Path | None = None) -> Built:
         folder: where ``#include`` looks for files.
 
     Returns:
-        The library and what the program declares.
+        The shared library.
 
     Raises:
-        InputError: httpstan or the compiler is missing, or the program is not valid Stan.
+        InputError: as ``describe``.
     """
     tools = find_tools(os.environ.get("CXX"))
     with tempfile.TemporaryDirectory() as scratch:
-        source, generated = Path(scratch) / "program.stan", Path(scratch) / "program.hpp"
-        source.write_text(text, encoding="utf-8")
-        include = [f"--include-paths={folder}"] if folder else []
-        info = json.loads(stanc(tools, *include, "--info", source))
-        stanc(tools, *include, "--name=bracketz_program", f"--o={generated}", source)
+        generated = Path(scratch) / "program.hpp"
+        stanc(text, folder, Path(scratch), "--name=bracketz_program", f"--o={generated}")
         program = generated.read_text(encoding="utf-8").replace(f"{scratch}/", "")
-    return Built(link(tools, compiled(tools, program), compiled(tools, SHIM.read_text())), info)
+    shim = SHIM.read_text(encoding="utf-8")
+    return link(tools, compiled(tools, program), compiled(tools, shim))
 
 
 def cache_folder() -> Path:
@@ -106,13 +110,17 @@ def find_tools(chosen: str | None = None) -> Tools:
     )
 
 
-def stanc(tools: Tools, *arguments: object) -> str:
-    """What stanc prints.
+def stanc(text: str, folder: Path | None, scratch: Path, *options: str) -> str:
+    """What stanc prints of a program, which it is given in an empty folder.
 
     Raises:
         InputError: the program is not valid; with the line and stanc's reason.
     """
-    done = run([tools.home / "stanc", *arguments])
+    source = scratch / "program.stan"
+    source.write_text(text, encoding="utf-8")
+    include = [f"--include-paths={folder}"] if folder else []
+    tools = find_tools(os.environ.get("CXX"))
+    done = run([tools.home / "stanc", *include, *options, source])
     if done.returncode:
         raise InputError(f"the Stan program is not valid: {shortened(done.stderr)}")
     return done.stdout

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bracketz.adapters.stan.build import describe
 from bracketz.adapters.stan.library import StanError, flatten
 from bracketz.adapters.stan.split import Split, as_declared
 from bracketz.core.pytree import Array, pytree_dataclass, static
@@ -110,7 +111,12 @@ def from_stan(
     generated quantities, ``y_rep`` or ``y_sim``. Stan cannot sample a prior, so the program draws
     every parameter as a generated quantity, ``real mu_prior = normal_rng(0, 1);`` for ``mu``; or
     independent draws are given as ``prior_draws``. ``bracketz check`` compares the draws with the
-    density. Constants that ``~`` drops elsewhere are kept.
+    density.
+
+    Constants that ``~`` drops elsewhere are kept, but Stan does not divide by the mass that a
+    declared range leaves: a positive parameter's prior is ``tau ~ normal(0, 5) T[0, ];`` and a
+    bounded one's ``level ~ uniform(0, 10);``. Without these ``log_prior`` is off by a constant,
+    which the path from the prior never looks at, and one from another reference does.
 
     The first call compiles the program, some 20 seconds, and keeps the result in the user's cache
     folder. It needs httpstan (``pip install "bracketz[stan]"``) and a C++ compiler.
@@ -146,6 +152,9 @@ def from_stan(
     text, folder = read_program(program)
     names = (observed,) if isinstance(observed, str) else tuple(observed)
     split = declared(text, folder, read_data(data), names, simulated, prior_only, prior_data)
+    if prior_draws is None:
+        refuse_without_sampler(describe(text, folder))
+    # What follows needs the compiled program.
     if not split.joint.width:
         raise InputError("the Stan program has no parameters, so there is nothing to integrate")
     if split.prior.width != split.joint.width:
@@ -155,13 +164,10 @@ def from_stan(
             f" {split.prior.width} with `prior_data`"
         )
     for name, drawn in zip(names, split.simulated, strict=bool(split.simulated)):
-        if split.joint.shapes[drawn] != split.data[name].shape:
-            raise InputError(
-                f"`{drawn}` must have the shape of `{name}`, {split.data[name].shape},"
-                f" got {split.joint.shapes[drawn]}"
-            )
+        same_shape(drawn, split.joint.shapes, name, split.data[name].shape)
     if prior_draws is None:
-        refuse_without_sampler(split)
+        for name in split.parameters:
+            same_shape(f"{name}_prior", split.joint.shapes, name, split.parameters[name])
         draws, first = None, split.draw_prior(np.array([[0, 1]], np.uint32))
     else:
         draws = unconstrained(prior_draws, split)
@@ -205,7 +211,7 @@ def declared(
     prior_data: Mapping[str, Any] | None,
 ) -> Split:
     """The program with everything it declares, typed as it declares it."""
-    info = Split(text, folder, {}, {}, None, (), ()).built.info
+    info = describe(text, folder)
     inputs = info["inputs"]
     flag = prior_only if prior_only in inputs else None
     if flag is None and prior_data is None:
@@ -257,14 +263,20 @@ def quantities(
     return names
 
 
-def refuse_without_sampler(split: Split) -> None:
+def refuse_without_sampler(info: Mapping[str, Any]) -> None:
     """Unless the program draws every parameter."""
-    for name, shape in split.parameters.items():
-        if split.joint.shapes.get(f"{name}_prior") != shape:
+    for name in info["parameters"]:
+        if f"{name}_prior" not in info["generated quantities"]:
             raise InputError(
                 f"the prior of `{name}` cannot be sampled: draw it as the generated quantity"
-                f" `{name}_prior`, of the same shape, or give `prior_draws`"
+                f" `{name}_prior`, or give `prior_draws`"
             )
+
+
+def same_shape(drawn: str, shapes: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> None:
+    """Refuse a generated quantity that cannot stand for a variable."""
+    if shapes[drawn] != shape:
+        raise InputError(f"`{drawn}` must have the shape of `{name}`, {shape}, got {shapes[drawn]}")
 
 
 def parameters(values: Mapping[str, Any], known: Mapping[str, Any], what: str) -> None:

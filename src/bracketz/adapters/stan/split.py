@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bracketz.adapters.stan.build import Built, build
+from bracketz.adapters.stan.build import build, describe
 from bracketz.adapters.stan.library import Program, StanError, flatten, unflatten
 from bracketz.errors import InputError
 
@@ -51,23 +51,25 @@ class Split:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     @cached_property
-    def built(self) -> Built:
+    def library(self) -> Path:
+        """The compiled program."""
         return build(self.text, self.folder)
 
     @cached_property
     def prior(self) -> Program:
         """The program without its likelihood."""
-        return Program(self.built.library, {**self.data, **self.without})
+        return Program(self.library, {**self.data, **self.without})
 
     @cached_property
     def joint(self) -> Program:
         """The program with its likelihood, at the data it came with."""
-        return Program(self.built.library, self.data)
+        return Program(self.library, self.data)
 
     @cached_property
     def parameters(self) -> dict[str, tuple[int, ...]]:
         """Shapes by name, in the program's order."""
-        return {name: self.joint.shapes[name] for name in self.built.info["parameters"]}
+        declared = describe(self.text, self.folder)["parameters"]
+        return {name: self.joint.shapes[name] for name in declared}
 
     @cached_property
     def _identity(self) -> str:
@@ -190,7 +192,7 @@ class Split:
             if key in self._programs:
                 self._programs.move_to_end(key)
                 return self._programs[key]
-        program = Program(self.built.library, {**self.data, **given})
+        program = Program(self.library, {**self.data, **given})
         self._refuse_a_prior_of_data(given)
         with self._lock:
             self._programs[key] = program
@@ -201,7 +203,7 @@ class Split:
     def _refuse_a_prior_of_data(self, given: Mapping[str, np.ndarray]) -> None:
         if self.flag is None:
             return
-        program = Program(self.built.library, {**self.data, **given, **self.without})
+        program = Program(self.library, {**self.data, **given, **self.without})
         states = np.random.default_rng(0).normal(size=(3, program.width))
         here, there = program.log_density(states), self.prior.log_density(states)
         if not np.allclose(here, there, rtol=1e-9, atol=1e-9, equal_nan=True):
