@@ -7,6 +7,7 @@ folder of the test run.
 import math
 import os
 import pickle
+import re
 import shutil
 import tempfile
 import threading
@@ -17,9 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, PartitionSpec
 
 from bracketz import InputError
 from bracketz.adapters.stan import StanModel, build, from_stan
+from bracketz.engine.devices import usable_devices
 
 pytestmark = [
     pytest.mark.skipif(find_spec("httpstan") is None, reason="httpstan is not installed"),
@@ -144,6 +147,25 @@ def test_batches_loops_and_data_of_their_own():
     for _ in range(3):
         by_hand, _ = climb(by_hand, None)
     np.testing.assert_allclose(in_loop, by_hand, rtol=1e-14)
+
+
+def test_every_device_at_once():
+    """JAX copies large arguments on the pool whose threads wait for the callbacks, so with as many
+    devices as threads all would wait for ever; ``usable_devices`` leaves a thread."""
+    model, devices = shapes(), usable_devices()
+    x = np.random.default_rng(0).normal(size=(1000 * len(devices), 17))
+    gradients = jax.vmap(jax.grad(model.log_annealed), (0, None, None))
+    rows = PartitionSpec("chains")
+
+    def climb(x):
+        def step(x, _):
+            return x + 1e-3 * gradients(x, model.y, jnp.ones(1)), None
+
+        return jax.lax.scan(step, x, None, length=5)[0]
+
+    mesh = Mesh(np.array(devices), ("chains",))
+    spread = jax.shard_map(climb, mesh=mesh, in_specs=rows, out_specs=rows, check_vma=False)
+    assert (np.asarray(jax.jit(spread)(x)) == np.asarray(jax.jit(climb)(x))).all()
 
 
 def test_what_stan_rejects_has_no_density():
@@ -320,13 +342,12 @@ def test_without_a_compiler(monkeypatch, other_tools):
 @pytest.mark.parametrize(
     ("program", "sentence"),
     [
-        ("parameters {\n  real mu\n}", 'line 3, column 0: ";" expected after variable declaration'),
-        ("model {\n  1 ~ normall(0, 1);\n}", "line 2, column 2: Ill-typed arguments to"),
+        ("parameters {\n  real mu\n}", r"line 3, column 0: .*variable declaration"),
+        ("model {\n  1 ~ normall(0, 1);\n}", r"line 2, column \d+: Ill-typed arguments to"),
     ],
 )
 def test_a_program_that_is_not_stan(program, sentence):
-    found = refusal(program, {})
-    assert found.startswith("the Stan program is not valid: ") and sentence in found
+    assert re.match(f"the Stan program is not valid: {sentence}", refusal(program, {}))
 
 
 def test_no_file():

@@ -324,13 +324,46 @@ def seeds(key, purpose: int):
 
 
 def call(function, out, *arguments):
-    """``function`` on NumPy arrays, a whole batch at a time."""
+    """``function`` on NumPy arrays, a whole batch at a time.
 
-    def on_arrays(*args):
-        found = function(*jax.tree.map(np.asarray, args))
-        return jax.tree.map(lambda v, o: np.asarray(v, o.dtype), found, out)
+    Numbers of 64 bits travel as pairs of words: JAX calls back from threads of its own, where
+    ``double_precision`` is not in force, and would halve them there.
+    """
+    types = jax.tree.map(jnp.result_type, arguments)
 
-    return jax.pure_callback(on_arrays, out, *arguments, vmap_method="expand_dims")
+    def on_words(*words):
+        found = function(*jax.tree.map(from_words, words, types))
+        return jax.tree.map(lambda v, o: to_words(np.asarray(v, o.dtype)), found, out)
+
+    words = jax.tree.map(
+        lambda v: jax.lax.bitcast_convert_type(v, "uint32") if wide(v) else v, arguments
+    )
+    found = jax.pure_callback(
+        on_words,
+        jax.tree.map(
+            lambda o: jax.ShapeDtypeStruct((*o.shape, 2), "uint32") if wide(o) else o, out
+        ),
+        *words,
+        vmap_method="expand_dims",
+    )
+    return jax.tree.map(
+        lambda v, o: jax.lax.bitcast_convert_type(v, o.dtype) if wide(o) else v, found, out
+    )
+
+
+def wide(value) -> bool:
+    return value.dtype.itemsize == 8
+
+
+def to_words(value: np.ndarray) -> np.ndarray:
+    """(..., 2) words of numbers of 64 bits; others as they are."""
+    return np.asarray(value, order="C")[..., None].view(np.uint32) if wide(value) else value
+
+
+def from_words(words, dtype) -> np.ndarray:
+    """The inverse of ``to_words``."""
+    words = np.asarray(words, order="C")
+    return words.view(dtype)[..., 0] if dtype.itemsize == 8 else words
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

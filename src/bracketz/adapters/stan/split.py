@@ -47,8 +47,10 @@ class Split:
     flag: str | None
     observed: tuple[str, ...]
     simulated: tuple[str, ...]
-    _programs: OrderedDict[bytes, Program] = field(default_factory=OrderedDict, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _programs: OrderedDict[bytes, Program] = field(
+        default_factory=OrderedDict, init=False, repr=False
+    )
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @cached_property
     def library(self) -> Path:
