@@ -1,7 +1,6 @@
-"""Models written elsewhere, each made a ``Factored`` model.
+"""Front ends: models written elsewhere as bracketz models.
 
-``numpyro`` and ``functions`` are what users call. ``numpyro_program`` runs a NumPyro function with
-the value of every site decided by name, ``numpyro_sites`` tells which of its sites are data,
-``numpyro_checks`` whether that is a model, and ``translate`` turns what JAX says of a user's
-function into a sentence. No probabilistic programming library is imported before it is used.
+One module (or package) each, so that a front end needs its own library alone: ``numpyro``, ``pymc``,
+``stan``, and ``functions`` for models made of plain functions. Nothing here imports a probabilistic
+programming language until it is asked to.
 """

@@ -15,7 +15,6 @@ from bracketz.models.factored.model import Factored, Flattening
 from bracketz.models.factored.pilot import DENSE, particles, survey
 from bracketz.models.factored.reference import Referenced, fit, weighed
 from bracketz.models.factored.tuned import Tuned
-from bracketz.numerics.noise import THREEFRY
 from bracketz.paths.schedules import Adapted
 
 #: A reference is taken where its path is shorter than this times the prior's.
@@ -109,7 +108,7 @@ def prepare(
 def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
     began = time.perf_counter()
     flat = Flattening(model)
-    key = jax.random.fold_in(jax.random.key(seed, impl=THREEFRY), STREAM)
+    key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), STREAM)
     if flat.has_discrete and model.gibbs(y, jax.numpy.ones(model.num_rows(y))) is None:
         raise InputError(
             f"{model.label} has discrete parameters and no `gibbs` kernel that moves them"

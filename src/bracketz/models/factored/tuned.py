@@ -12,6 +12,7 @@ from bracketz.kernels.compose import Compose
 from bracketz.kernels.hamiltonian import HMC
 from bracketz.kernels.walk import MultiScaleWalk
 from bracketz.models.factored.model import Factored, Flattening, weighted
+from bracketz.numerics.noise import plain
 
 #: What a sweep may be made of.
 KERNELS = ("hmc", "hmc+walk", "walk")
@@ -68,10 +69,10 @@ class Tuned(Model):
         return False
 
     def sample_prior(self, key, shape=None):
-        return self.adopt(self.model.sample_prior(key))
+        return self.adopt(self.model.sample_prior(plain(key)))
 
     def simulate(self, key, state, shape=None):
-        return self.model.simulate(key, self.restore(state))
+        return self.model.simulate(plain(key), self.restore(state))
 
     def log_annealed(self, state, y, powers):
         return self.model.log_annealed(self.restore(state), y, powers)
@@ -126,7 +127,7 @@ class _OfVector(Kernel):
     def step_and_report(self, key, state):
         kernel = self.inner(state.discrete)
         kernel = kernel.reversed() if self.backward else kernel
-        vector, report = kernel.step_and_report(key, state.vector)
+        vector, report = kernel.step_and_report(plain(key), state.vector)
         return Position(vector, state.discrete), report
 
     def reversed(self):
@@ -155,10 +156,10 @@ class _OfState(Kernel):
         return self.kernel.reports
 
     def step(self, key, state):
-        return self.tuned.adopt(self.kernel.step(key, self.tuned.restore(state)))
+        return self.tuned.adopt(self.kernel.step(plain(key), self.tuned.restore(state)))
 
     def step_and_report(self, key, state):
-        moved, report = self.kernel.step_and_report(key, self.tuned.restore(state))
+        moved, report = self.kernel.step_and_report(plain(key), self.tuned.restore(state))
         return self.tuned.adopt(moved), report
 
     def reversed(self):
