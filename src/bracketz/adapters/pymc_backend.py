@@ -12,6 +12,8 @@ host. What PyMC 5 and 6 do differently is decided here and nowhere else:
 """
 
 import functools
+import importlib.util
+import math
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +27,6 @@ import pytensor
 from pymc.distributions import transforms
 from pymc.logprob.basic import transformed_conditional_logp as transformed_conditional_logp
 from pymc.logprob.utils import replace_rvs_by_values as replace_rvs_by_values
-from pymc.pytensorf import collect_default_updates
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.sharedvalue import SharedVariable as SharedVariable
 from pytensor.graph.fg import FunctionGraph
@@ -33,8 +34,10 @@ from pytensor.graph.replace import clone_replace as clone_replace
 from pytensor.graph.traversal import ancestors as ancestors
 from pytensor.graph.traversal import graph_inputs as graph_inputs
 from pytensor.link.utils import fgraph_to_python
+from pytensor.scalar.math import Erfcx
 from pytensor.tensor.random.type import RandomType as RandomType
 from pytensor.tensor.type import TensorType as TensorType
+from scipy.special import gammaln
 
 from bracketz.core.precision import double_precision
 
@@ -44,6 +47,8 @@ MODEL = getattr(pymc.model.core, "BaseModel", pymc.Model)
 IMPROPER = (type(pymc.Flat.rv_op), type(pymc.HalfFlat.rv_op))
 #: What makes a likelihood one of a part of the data, by the names of PyTensor operations.
 MINIBATCH = {"MinibatchOp", "MinibatchIndexRV", "MinibatchRandomVariable"}
+#: The law of correlation matrices, by the names of PyTensor operations.
+LKJ_CORRELATION, LKJ_CHOLESKY = "LKJCorrRV", "_LKJCholeskyCovRV"
 CIRCULAR = type(transforms.circular)
 
 _IN_PYTHON = Mode(linker="py", optimizer="fast_compile").including("random_make_inplace")
@@ -52,6 +57,28 @@ _IN_PYTHON = Mode(linker="py", optimizer="fast_compile").including("random_make_
 def default_transform(rv) -> Any:
     """The transform PyMC gives a variable whose author asks for none."""
     return transforms._default_transform(rv.owner.op, rv)
+
+
+def density_correction(rv) -> float:
+    """What must be added to PyMC's log density of a variable for it to be normalised.
+
+    PyMC (5.28 and 6.3) adds the log of LKJ's integral, log Z, where it should subtract it. What it
+    adds is read off at the identity matrix, where everything else is the density of the standard
+    deviations: the correction is 0 once PyMC is right.
+    """
+    if type(rv.owner.op).__name__ != LKJ_CHOLESKY:
+        return 0.0
+    size, shape, deviations = rv.owner.inputs[-3:]
+    n, eta = int(evaluate(size)), float(evaluate(shape))
+    at_identity = pymc.logp(rv, np.eye(n)[np.tril_indices(n)], warn_rvs=False)
+    rest = pymc.logp(deviations, np.ones(n), warn_rvs=False).sum()
+    k = np.arange(1, n)
+    log_z = np.sum(
+        0.5 * k * math.log(math.pi)
+        + gammaln(eta + 0.5 * (n - 1 - k))
+        - gammaln(eta + 0.5 * (n - 1))
+    )
+    return -float(log_z) - float(evaluate(at_identity - rest))
 
 
 def host_function(
@@ -65,17 +92,6 @@ def host_function(
         return pytensor.function(
             [*generators, *inputs], list(outputs), mode=mode, on_unused_input="ignore"
         )
-
-
-def require_fresh_randomness(outputs: Sequence) -> None:
-    """Every random variable must have a stream of its own, in every turn of a loop.
-
-    Raises:
-        ValueError, UserWarning: PyMC finds one that repeats another's draws.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*multiple distinct clients")
-        collect_default_updates(outputs=list(outputs))
 
 
 def evaluate(variable) -> np.ndarray:
@@ -153,7 +169,21 @@ def _converter() -> tuple[Callable, Callable]:
         def _(op, **kwargs):
             return lambda matrix: jnp.all(jnp.isfinite(jnp.linalg.cholesky(matrix)))
 
+    if importlib.util.find_spec("tensorflow_probability") is None:  # PyTensor would use it
+        jax_funcify.register(Erfcx)(lambda op, **kwargs: erfcx)
     return jax_funcify, jax_typify
+
+
+def erfcx(x):
+    """exp(x^2) erfc(x), for the tails of normal distributions (pm.Censored, pm.Truncated).
+
+    From 26 on, where erfc is nearly 0, its asymptotic series in 1 / (2 x^2).
+    """
+    near, far = jnp.minimum(x, 26.0), jnp.maximum(x, 26.0)
+    r = 0.5 / (far * far)
+    series = 1 - r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r * (1 - 9 * r * (1 - 11 * r)))))
+    direct = jnp.exp(near * near) * jax.scipy.special.erfc(near)
+    return jnp.where(x < 26.0, direct, series / (far * math.sqrt(math.pi)))
 
 
 def _import_converter() -> None:

@@ -22,7 +22,6 @@ from bracketz.adapters.pymc_backend import (
     clone_replace,
     graph_inputs,
     host_function,
-    require_fresh_randomness,
 )
 
 #: PyTensor's functions keep their intermediate values, so one thread at a time.
@@ -38,7 +37,6 @@ class Draws:
     """
 
     def __init__(self, values: Sequence, data: Sequence, outputs: Sequence):
-        require_fresh_randomness(outputs)
         rngs = [v for v in graph_inputs(outputs) if isinstance(v.type, RandomType)]
         fresh = [rng.type() for rng in rngs]
         outputs = clone_replace(list(outputs), dict(zip(rngs, fresh, strict=True)))

@@ -57,7 +57,9 @@ class PyMCProgram:
         with translated("the log density by PyMC", "give every variable a distribution with one"):
             terms = backend.transformed_conditional_logp([*free, *observed], **mapping)
             factors = backend.replace_rvs_by_values(list(model.potentials), **mapping)
-        prior, likelihood = terms[: len(free)], terms[len(free) :]
+            corrections = [backend.density_correction(rv) for rv in free]
+        likelihood = terms[len(free) :]
+        prior = [term + c if c else term for term, c in zip(terms, corrections, strict=False)]
         for name, term in zip(self.names, prior, strict=True):
             if set(self._ys) & set(backend.graph_inputs([term])):
                 raise InputError(
@@ -93,7 +95,8 @@ class PyMCProgram:
             for v in backend.graph_inputs(flat)
             if isinstance(v, backend.SharedVariable) and not isinstance(v.type, backend.RandomType)
         )
-        opened = [v for v in shared if v in model.data_vars and "float" in v.dtype]
+        real = [v for v in model.data_vars if "float" in v.dtype]
+        opened = [v for v in shared if v in real]
         self._data = [v.type(name=v.name) for v in opened]
         self.data_names: list[str] = [v.name for v in opened]
         self.data = [np.asarray(v.get_value()) for v in opened]

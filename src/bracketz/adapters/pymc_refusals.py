@@ -9,6 +9,7 @@ import numpy as np
 from bracketz.adapters.pymc_backend import (
     CIRCULAR,
     IMPROPER,
+    LKJ_CORRELATION,
     MINIBATCH,
     MODEL,
     TensorType,
@@ -99,6 +100,11 @@ def _require_density(rv) -> None:
             f"free variable `{rv.name}` is discrete, and annealing moves by gradients: sum it out"
             " by hand, or by pm.Mixture or pymc_extras.marginalize"
         )
+    if type(rv.owner.op).__name__ == LKJ_CORRELATION:
+        raise InputError(
+            f"free variable `{rv.name}` is a pm.LKJCorr, whose density PyMC does not normalise: use"
+            " pm.LKJCholeskyCov"
+        )
     for variable in ancestors([rv]):
         if variable.owner is not None and isinstance(variable.owner.op, IMPROPER):
             raise InputError(
@@ -151,5 +157,5 @@ def translated(doing: str, way_out: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = lines[0].rstrip(".:") if lines else type(error).__name__
+        said = lines[0].split(". ")[0].rstrip(".:")[:150] if lines else type(error).__name__
         raise InputError(f"{doing} failed ({said}): {way_out}") from error

@@ -50,13 +50,13 @@ def to_arviz(answer: Any) -> Any:
     elif hasattr(answer, "log_ml_trials"):
         groups, attributes = _of_estimate(answer)
     else:
-        raise InputError(
-            f"`answer` must be a Sandwich or an Estimate, got {type(answer).__name__}"
-        )
+        raise InputError(f"`answer` must be a Sandwich or an Estimate, got {type(answer).__name__}")
     import xarray
 
     attributes = {"inference_library": "bracketz", **_plain(attributes)}
-    sets = {name: xarray.Dataset(variables) for name, variables in groups.items() if variables}
+    sets: dict[str, Any] = {
+        name: xarray.Dataset(variables) for name, variables in groups.items() if variables
+    }
     if int(arviz.__version__.split(".")[0]) >= 1:
         return xarray.DataTree.from_dict(
             {"/": xarray.Dataset(attrs=attributes)} | {f"/{n}": s for n, s in sets.items()}
