@@ -489,6 +489,12 @@ def narrower_interval():
     plain(pm.Uniform("x", 0.0, 1.0, default_transform=None, transform=half))
 
 
+def wide_interval():
+    """No draw will ever show it."""
+    wide = pm.distributions.transforms.Interval(-8.0, 8.0)
+    plain(pm.Normal("x", 0.0, 1.0, transform=wide))
+
+
 def angle():
     plain(pm.VonMises("x", 0.0, 1.0))
 
@@ -540,6 +546,7 @@ REFUSED = {
     no_parameters: "the PyMC model has no free variable",
     ordered: "free variable `x` has a transform that is not the usual one",
     narrower_interval: "free variable `x` has a transform that is not the usual one",
+    wide_interval: "free variable `x` has a transform that is not the usual one",
     angle: "free variable `x` is an angle",
     data_before_parameters: "free variable `x` depends on an observed one",
     not_drawable: "a draw from the prior by PyMC failed",

@@ -46,7 +46,7 @@ MODEL = getattr(pymc.model.core, "BaseModel", pymc.Model)
 #: Priors without a density.
 IMPROPER = (type(pymc.Flat.rv_op), type(pymc.HalfFlat.rv_op))
 #: What makes a likelihood one of a part of the data, by the names of PyTensor operations.
-MINIBATCH = {"MinibatchOp", "MinibatchIndexRV", "MinibatchRandomVariable"}
+MINIBATCH = {"MinibatchOp", "MinibatchRandomVariable"}
 #: The law of correlation matrices, by the names of PyTensor operations.
 LKJ_CORRELATION, LKJ_CHOLESKY = "LKJCorrRV", "_LKJCholeskyCovRV"
 CIRCULAR = type(transforms.circular)
