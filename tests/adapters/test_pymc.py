@@ -297,6 +297,12 @@ def test_draws_are_functions_of_the_key(built):
         np.testing.assert_array_equal(np.array([v[name] for v in y]), many[name])
 
 
+def test_draws_in_single_precision_are_refused(built):
+    _, ours = built("conjugate")
+    with jax.enable_x64(False), pytest.raises(InputError, match="in double precision"):
+        ours.sample_prior(jax.random.key(0))
+
+
 def test_draws_are_exact_on_every_device(built):
     """A thread of another device knows nothing of the caller's precision."""
     _, ours = built("conjugate")

@@ -152,16 +152,17 @@ def from_pymc(
             or no JAX version; the sentence says which.
 
     Example:
-        >>> import numpy as np, pymc as pm
+        >>> import jax, numpy as np, pymc as pm
         >>> from bracketz.adapters.pymc import from_pymc
         >>> with pm.Model() as heights:
         ...     mean = pm.Normal("mean", 170, 20)
         ...     spread = pm.HalfNormal("spread", 10)
         ...     _ = pm.Normal("height", mean, spread, observed=np.array([171.0, 165.0, 180.0]))
         >>> model = from_pymc(heights)
-        >>> x = model.unconstrain({"mean": 170.0, "spread": 8.0})
-        >>> model.log_likelihood(x, model.observed).shape
-        (3,)
+        >>> with jax.enable_x64(True):
+        ...     x = model.sample_prior(jax.random.key(0))
+        ...     print(list(x), model.log_likelihood(x, model.observed).shape)
+        ['mean', 'spread'] (3,)
     """
     try:
         import pymc  # noqa: F401

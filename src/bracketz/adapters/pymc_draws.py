@@ -23,6 +23,7 @@ from bracketz.adapters.pymc_backend import (
     graph_inputs,
     host_function,
 )
+from bracketz.errors import InputError
 
 #: PyTensor's functions keep their intermediate values, so one thread at a time.
 _lock = threading.Lock()
@@ -62,7 +63,16 @@ class Draws:
         return [array for array, use in zip(data, self.uses, strict=True) if use]
 
     def __call__(self, key, values: Sequence, data: Sequence) -> list[jax.Array]:
-        """One draw per key, inside compiled code too."""
+        """One draw per key, inside compiled code too.
+
+        Raises:
+            InputError: outside double precision, where the words would be others.
+        """
+        if not jax.config.values["jax_enable_x64"]:
+            raise InputError(
+                "PyMC models are drawn from in double precision: call this inside"
+                " `with jax.enable_x64(True)`, as bracketz does"
+            )
         seed = jax.random.key_data(key) if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else key
         given = [*values, *self.chosen(data)]
         inputs = [
