@@ -19,7 +19,7 @@ BEGIN, END = "<!-- layers: begin (scripts/layers.py --write) -->\n", "<!-- layer
 #: know each other.
 LAYERS = (
     ("errors", "_version"),
-    ("plots", "registry"),
+    ("plots", "registry", "interchange"),
     ("core",),
     ("kernels", "numerics", "paths"),
     ("engine",),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bracketz import check, models, plots, testbed
     from bracketz.adapters.functions import FunctionModel, from_functions
     from bracketz.adapters.numpyro import NumPyroModel, from_numpyro
+    from bracketz.adapters.pymc import PyMCModel, from_pymc
     from bracketz.adapters.stan import StanModel, from_stan
     from bracketz.core.betting import betting_bound
     from bracketz.core.capabilities import (

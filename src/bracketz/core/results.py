@@ -183,6 +183,19 @@ class Estimate:
 
         return trials(self, ax=ax)
 
+    def to_arviz(self):
+        """As ArviZ keeps results; see ``bracketz.adapters.arviz.to_arviz``.
+
+        Returns:
+            ``arviz.InferenceData``, or an ``xarray.DataTree`` from ArviZ 1.0 on.
+
+        Raises:
+            InputError: ArviZ is not installed.
+        """
+        from bracketz.interchange.arviz import to_arviz
+
+        return to_arviz(self)
+
     def _repr_html_(self) -> str:
         return html_table(f"{self.estimator} on {self.model}", self.rows())
 

@@ -238,6 +238,19 @@ class Sandwich:
 
         return closing_bounds(self, ax=ax)
 
+    def to_arviz(self):
+        """As ArviZ keeps results; see ``bracketz.adapters.arviz.to_arviz``.
+
+        Returns:
+            ``arviz.InferenceData``, or an ``xarray.DataTree`` from ArviZ 1.0 on.
+
+        Raises:
+            InputError: ArviZ is not installed.
+        """
+        from bracketz.interchange.arviz import to_arviz
+
+        return to_arviz(self)
+
     def rows(self) -> list[tuple[str, str]]:
         """What a person wants to read of it, as (name, value)."""
         c = self.certificate

@@ -1,0 +1,1 @@
+"""Answers in the formats of other libraries, which are imported when asked for."""
