@@ -38,7 +38,7 @@ def eight_schools() -> StanModel:
 def brute_force(model: StanModel, draws: int = 20_000) -> tuple[float, float]:
     """log p(y) as the log of the mean likelihood of prior draws, and its standard error."""
     x = jax.vmap(model.sample_prior)(jax.random.split(jax.random.key(0), draws))
-    terms = jax.vmap(model.log_likelihood, (0, None))(x, model.y)
+    terms = jax.vmap(model.log_likelihood, (0, None))(x, model.own_data)
     weights = jnp.exp(terms - terms.max())
     error = weights.std() / weights.mean() / jnp.sqrt(draws)
     return float(jnp.log(weights.mean()) + terms.max()), float(error)

@@ -210,7 +210,7 @@ def test_float32_covariates_do_not_spoil_double_precision():
 
 def test_data_given_at_construction_are_found_and_are_not_echoed():
     model = from_numpyro(regression, X, Y)
-    np.testing.assert_array_equal(model.y, Y)
+    np.testing.assert_array_equal(model.own_data, Y)
     x = model.sample_prior(KEY)
     drawn = jax.jit(model.simulate)(KEY, x)
     assert drawn.shape == (12,) and not np.any(drawn == Y)

@@ -69,7 +69,7 @@ def test_counts_keep_their_constants_and_the_jacobian(state):
     np.testing.assert_allclose(model.log_prior(x), gamma + state, rtol=1e-12)
     y, means = np.array(COUNTS["y"]), rate * np.array(COUNTS["exposure"])
     poisson = np.sum(y * np.log(means) - means) - log_factorials(y)
-    np.testing.assert_allclose(model.log_likelihood(x, model.y), poisson, rtol=1e-12)
+    np.testing.assert_allclose(model.log_likelihood(x, model.own_data), poisson, rtol=1e-12)
 
 
 def test_every_shape_has_its_closed_form():
@@ -88,7 +88,7 @@ def test_every_shape_has_its_closed_form():
     expected += np.linalg.slogdet(jacobian)[1]
     np.testing.assert_allclose(model.log_prior(x), expected, rtol=1e-6)
     likelihood = normal(SHAPES["y"], v["mu"], 0.7)
-    np.testing.assert_allclose(model.log_likelihood(x, model.y), likelihood, rtol=1e-12)
+    np.testing.assert_allclose(model.log_likelihood(x, model.own_data), likelihood, rtol=1e-12)
 
 
 def jax_free_jacobian(model, x, step=1e-6):
@@ -109,8 +109,8 @@ def test_gradients_are_those_of_the_values():
     x, step = model.sample_prior(KEY), 1e-5 * jnp.eye(17)
     for function in (
         model.log_prior,
-        lambda x: model.log_likelihood(x, model.y),
-        lambda x: model.log_annealed(x, model.y, jnp.array([0.3])),
+        lambda x: model.log_likelihood(x, model.own_data),
+        lambda x: model.log_annealed(x, model.own_data, jnp.array([0.3])),
     ):
         values = jax.jit(jax.vmap(function))
         differences = (values(x + step) - values(x - step)) / 2e-5
@@ -123,8 +123,8 @@ def test_gradients_are_those_of_the_values():
 def test_the_annealed_density_is_prior_and_power_times_likelihood():
     model = counts()
     x, powers = jnp.array([0.4]), jnp.array([0.25])
-    expected = model.log_prior(x) + 0.25 * model.log_likelihood(x, model.y)
-    np.testing.assert_allclose(model.log_annealed(x, model.y, powers), expected, rtol=1e-14)
+    expected = model.log_prior(x) + 0.25 * model.log_likelihood(x, model.own_data)
+    np.testing.assert_allclose(model.log_annealed(x, model.own_data, powers), expected, rtol=1e-14)
 
 
 def test_batches_loops_and_data_of_their_own():
@@ -159,7 +159,7 @@ def test_every_device_at_once():
 
     def climb(x):
         def step(x, _):
-            return x + 1e-3 * gradients(x, model.y, jnp.ones(1)), None
+            return x + 1e-3 * gradients(x, model.own_data, jnp.ones(1)), None
 
         return jax.lax.scan(step, x, None, length=5)[0]
 
@@ -171,10 +171,10 @@ def test_every_device_at_once():
 def test_what_stan_rejects_has_no_density():
     model = shapes(data={"rejects": 1})
     x = model.sample_prior(KEY).at[0].set(0.5)
-    assert model.log_likelihood(x, model.y) == -jnp.inf
+    assert model.log_likelihood(x, model.own_data) == -jnp.inf
     assert jnp.isfinite(model.log_prior(x))
-    assert not jax.grad(model.log_likelihood)(x, model.y).any()
-    prior_alone = model.log_annealed(x, model.y, jnp.zeros(1))
+    assert not jax.grad(model.log_likelihood)(x, model.own_data).any()
+    prior_alone = model.log_annealed(x, model.own_data, jnp.zeros(1))
     np.testing.assert_allclose(prior_alone, model.log_prior(x))
 
 
@@ -245,7 +245,7 @@ def test_the_evidence_of_counts():
     """The mean likelihood of prior draws, within 5 standard errors."""
     model = counts()
     x = jax.vmap(model.sample_prior)(jax.random.split(KEY, 20_000))
-    terms = jax.vmap(model.log_likelihood, (0, None))(x, model.y)
+    terms = jax.vmap(model.log_likelihood, (0, None))(x, model.own_data)
     weights = np.exp(terms - terms.max())
     estimate = math.log(weights.mean()) + terms.max()
     error = weights.std() / weights.mean() / math.sqrt(len(weights))
@@ -281,7 +281,7 @@ def test_an_empty_data_set_in_place_of_a_flag():
     )
     x = jnp.array([0.3])
     assert model.log_prior(x) == flagged.log_prior(x)
-    assert model.log_likelihood(x, model.y) == flagged.log_likelihood(x, model.y)
+    assert model.log_likelihood(x, model.own_data) == flagged.log_likelihood(x, model.own_data)
 
 
 def test_equal_models_are_compiled_once_and_travel():
@@ -413,6 +413,6 @@ def test_without_generated_quantities():
     given = {"rate": np.random.default_rng(0).gamma(2, 2, size=1000)}
     model = from_stan(text, COUNTS, prior_draws=given)
     x = model.sample_prior(KEY)
-    assert model.log_likelihood(x, model.y) == counts().log_likelihood(x, model.y)
+    assert model.log_likelihood(x, model.own_data) == counts().log_likelihood(x, model.own_data)
     with pytest.raises(InputError, match="has no simulator"):
         model.simulate(KEY, x)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.adapters.translate import name_of, translated
+from bracketz.adapters.translate import name_of, source_of, translated
 from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.errors import InputError
@@ -173,6 +173,10 @@ class FunctionModel(Factored):
     @property
     def label(self):
         return self.called
+
+    @property
+    def source(self):
+        return "\n".join("" if f is None else source_of(f) for f in self.functions)
 
     def __repr__(self) -> str:
         return f"FunctionModel({self.label})"

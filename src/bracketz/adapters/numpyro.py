@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bracketz.adapters.translate import name_of
+from bracketz.adapters.translate import name_of, source_of
 from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.errors import InputError
@@ -182,7 +182,12 @@ class NumPyroModel(Factored):
         return self.own_kernel.value is not None
 
     @property
-    def y(self):
+    def source(self):
+        call = self.program.call
+        return f"{source_of(call.function)}\n{call.leaves}"
+
+    @property
+    def own_data(self):
         """The data the function was given; None if it was given none."""
         if self.given is None or len(self.given) != 1:
             return self.given

@@ -35,6 +35,19 @@ class PyMCModel(Factored):
     own_prior: Callable | None = static(default=None)
     own_simulator: Callable | None = static(default=None)
 
+    @property
+    def label(self) -> str:
+        return self.program.label
+
+    @property
+    def source(self) -> str:
+        return self.program.text
+
+    @property
+    def own_data(self) -> Any:
+        """The data the PyMC model was given."""
+        return self.observed
+
     def log_prior(self, x: State) -> jax.Array:
         """log p(x) by PyMC, with the Jacobians of its transforms; see ``Factored``."""
         terms = self.program.log_prior(*self._states(x), *self._data())

@@ -37,6 +37,7 @@ class PyMCProgram:
         self.names: list[str] = [rv.name for rv in self._free]
         self.observed_names: list[str] = [rv.name for rv in self._observed]
         self.text = model.str_repr()
+        self.label = model.name or "PyMC model"
         #: Why there is no simulator, where there is none.
         self.no_simulator: str | None = None
         with backend.float64():

@@ -1,6 +1,7 @@
 """What JAX says of a user's function, in one sentence that names the function."""
 
 import functools
+import inspect
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,23 @@ def name_of(function: Callable) -> str:
         function = function.func
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) else type(function).__name__
+
+
+def source_of(function: Callable) -> str:
+    """The text of a function, or its name where there is no text.
+
+    Args:
+        function: any callable.
+
+    Returns:
+        The text.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return name_of(function)
 
 
 @contextmanager

@@ -45,7 +45,11 @@ def as_data(data, model: Model) -> Data:
     require_model(model)
     if isinstance(model, Factored):
         y = data.y if isinstance(data, Data) else data
+        y = model.own_data if y is None else y
+        if y is None:
+            raise InputError(f"{model.label} was made without observations: give the data")
         y = model.observations(y)
+        model.check_data(y)
         return dataclasses.replace(data, y=y) if isinstance(data, Data) else Data(y)
     if not isinstance(data, Data):
         data = Data(checked_array(np.asarray(data), "the data"))

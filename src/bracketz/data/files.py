@@ -22,6 +22,7 @@ from bracketz.data.dataset import IGNORE, Data, checked_array
 from bracketz.data.identity import described, hyperparameters, is_description, model_label
 from bracketz.engine import npz
 from bracketz.errors import InputError
+from bracketz.models.factored import Factored
 
 RESERVED = ("y", "meta")
 #: Cells of a .csv that mean "not observed".
@@ -47,7 +48,7 @@ def save(data: Data, path: str | Path, *, force: bool = False) -> None:
     """
     path = Path(path)
     refuse_existing(path, force)
-    arrays = {"y": np.asarray(data.y)}
+    arrays = {name: _numbers(leaf, name) for name, leaf in _observed(data.y).items()}
     for name, leaf in _named(data.exact, data.parameters).items():
         arrays[name] = _numbers(leaf, name)
     meta = dict(data.meta)
@@ -59,6 +60,15 @@ def save(data: Data, path: str | Path, *, force: bool = False) -> None:
         npz.write(path, arrays)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _observed(y: Any) -> dict[str, Any]:
+    """Leaf by name: ``y``, or ``y.NAME`` where the data are several arrays."""
+    leaves = jax.tree_util.tree_flatten_with_path(y)[0]
+    return {
+        ".".join(["y", *(jax.tree_util.keystr((k,), simple=True) for k in path)]): leaf
+        for path, leaf in leaves
+    }
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -137,9 +147,8 @@ def _load_npz(path: Path, model: Model | None) -> Data:
     arrays = npz.read(path)
     if arrays is None:
         raise InputError(f"{path} is not an .npz file from bracketz simulate")
-    if "y" not in arrays or "meta" not in arrays:
+    if "meta" not in arrays or not any(name.split(".")[0] == "y" for name in arrays):
         raise InputError(f"{path} lacks y or meta, so it is not from bracketz simulate")
-    y = checked_array(arrays["y"], str(path))
     try:
         meta = json.loads(str(arrays["meta"]))
         meta["model"], meta["hyperparameters"]
@@ -151,6 +160,13 @@ def _load_npz(path: Path, model: Model | None) -> Data:
     for name, value in own.items():
         if is_description(value) and f"model.{name}" in arrays:
             own[name] = arrays[f"model.{name}"]
+    if isinstance(model, Factored):
+        return _load_factored(path, arrays, meta, model)
+    if "y" not in arrays:
+        if model is None:
+            return Data({n[2:]: a for n, a in arrays.items() if n.startswith("y.")}, meta=meta)
+        raise InputError(f"{path} holds data of several arrays, and {model_label(model)} has one")
+    y = checked_array(arrays["y"], str(path), ndim=2 if model else max(arrays["y"].ndim, 1))
     if model is None:
         return Data(y, meta=meta)
     _same_model(path, meta, model)
@@ -163,6 +179,23 @@ def _load_npz(path: Path, model: Model | None) -> Data:
     assert len(leaves) == len(values)
     exact, parameters = jax.tree.unflatten(treedef, values.values())
     return Data(y, exact, parameters, meta)
+
+
+def _load_factored(path: Path, arrays: dict, meta: dict, model: Factored) -> Data:
+    _same_model(path, meta, model)
+    with double_precision():
+        shapes, exact = model.data_shapes, model.state_shapes
+    names = list(_observed(shapes))
+    if missing := [name for name in names if name not in arrays]:
+        raise InputError(f"{path} lacks '{missing[0]}', part of the data")
+    y = jax.tree.unflatten(jax.tree.structure(shapes), [arrays[name] for name in names])
+    leaves = []
+    for name, like in _named(exact, None).items():
+        if name not in arrays or arrays[name].shape != like.shape:
+            raise InputError(f"{path} lacks '{name}' of shape {like.shape}, part of the sample")
+        leaves.append(arrays[name].astype(like.dtype))
+    sample = jax.tree.unflatten(jax.tree.structure(exact), leaves)
+    return Data(model.observations(y), sample, None, meta)
 
 
 def _same_model(path: Path, meta: dict, model: Model) -> None:

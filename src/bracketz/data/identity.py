@@ -7,7 +7,6 @@ their bytes.
 
 import dataclasses
 import hashlib
-import inspect
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,11 @@ def model_label(model: Model) -> str:
 def hyperparameters(model: Model) -> dict[str, Any]:
     """Every field of a model: plain JSON values, and arrays where they are data."""
     fields = dataclasses.fields(model)
+    if isinstance(model, Factored):
+        # Its code is told by its source, whatever objects it is kept in.
+        traced = [f for f in fields if not f.metadata.get("static")]
+        digest = hashlib.sha256(model.source.encode()).hexdigest()
+        return {f.name: _plain(getattr(model, f.name)) for f in traced} | {"source": digest}
     return {f.name: _plain(getattr(model, f.name)) for f in fields}
 
 
@@ -43,22 +47,10 @@ def _plain(value):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
-    if callable(value):
-        return _code(value)
     if not hasattr(value, "tolist"):
-        return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+        return value
     array = np.asarray(value)
     return array if array.ndim > 1 or array.size > MOST_ENTRIES else array.tolist()
-
-
-def _code(function) -> dict[str, str]:
-    """A function by its name and the hash of its source."""
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = ""
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return {"function": name, "source": hashlib.sha256(source.encode()).hexdigest()}
 
 
 def described(values: Any) -> Any:

@@ -38,7 +38,16 @@ class StanModel(Factored):
     draws: Array | None = None
 
     @property
-    def y(self) -> Any:
+    def label(self):
+        return "Stan program"
+
+    @property
+    def source(self):
+        given = {k: v for k, v in self.split.data.items() if k not in self.split.observed}
+        return self.split.text + "".join(f"{k} {v.tolist()}" for k, v in sorted(given.items()))
+
+    @property
+    def own_data(self) -> Any:
         """The observed data: an array, or a dictionary if several names are observed."""
         found = {name: self.split.data[name] for name in self.split.observed}
         return found if len(found) > 1 else next(iter(found.values()))
@@ -53,6 +62,10 @@ class StanModel(Factored):
         # One visit to Stan for both, where log_prior and log_likelihood would make two.
         prior, likelihood = callback.terms(self.split, state, self._observed(y))
         return prior + weighted(powers, likelihood)
+
+    def log_joint(self, state, y):
+        prior, likelihood = callback.terms(self.split, state, self._observed(y))
+        return prior + likelihood
 
     def sample_prior(self, key, shape=None):
         if self.draws is not None:

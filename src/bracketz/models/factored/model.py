@@ -12,6 +12,7 @@ parameter is kept as its logarithm, and the log-determinant of that change of va
 ``log_prior``, never to the likelihood: the prior must integrate to 1 over the unconstrained space.
 """
 
+import inspect
 from abc import abstractmethod
 from typing import Any
 
@@ -153,6 +154,20 @@ class Factored(Model):
         """What the model is called."""
         return type(self).__name__
 
+    @property
+    def source(self) -> str:
+        """The text that stands for its code in files: a sample is exact only for the code that
+        made it."""
+        try:
+            return inspect.getsource(type(self))
+        except (OSError, TypeError):
+            return type(self).__qualname__
+
+    @property
+    def own_data(self) -> Any:
+        """The observations it was made with; None where there are none."""
+        return None
+
     # What follows from them.
 
     def num_rows(self, y) -> int:
@@ -183,6 +198,10 @@ class Factored(Model):
 
     def log_increment(self, state, y, after, before):
         return weighted(after - before, self.log_likelihood(state, y))
+
+    def log_joint(self, state, y):
+        """log p(x) p(y | x)."""
+        return self.log_prior(state) + jnp.sum(self.log_likelihood(state, y))
 
     def doubtful(self, y, states):
         return False  # nothing is cached

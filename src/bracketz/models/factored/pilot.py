@@ -25,7 +25,7 @@ import numpy as np
 
 from bracketz.core.weights import resample_indices
 from bracketz.errors import InputError
-from bracketz.models.factored.model import Factored, Flattening, weighted
+from bracketz.models.factored.model import Factored, Flattening
 from bracketz.models.factored.reference import covariance
 from bracketz.models.factored.tuned import (
     WALK_BESIDE,
@@ -181,8 +181,7 @@ def _move(model: Factored, y, population, beta, root, step_size, key):
 
     def density_of(discrete):
         def density(vector):
-            state = flat.join(vector, discrete)
-            return model.log_prior(state) + weighted(powers, model.log_likelihood(state, y))
+            return model.log_annealed(flat.join(vector, discrete), y, powers)
 
         return density
 

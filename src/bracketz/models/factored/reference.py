@@ -10,8 +10,8 @@ x ~ p(x | y); a q that was fitted to x makes the first weights too good, and "up
 below the truth (tests/models/test_factored.py has the figures).
 
 States are whitened: x = m + R z, with R R' the covariance of the pilot's last population. q is a
-Gaussian in z, a Student's t where that population has heavier tails, or a mixture of Gaussians
-where it has several modes or a bend; the Jacobian |R| is part of the likelihood.
+Gaussian in z, a mixture of them where that population has several modes or a bend, and of Student's
+t where it has heavier tails; the Jacobian |R| is part of the likelihood.
 """
 
 import dataclasses
@@ -38,53 +38,71 @@ EM_STEPS = 30
 
 @pytree_dataclass
 class Mixture:
-    """Gaussians in z. ``inverse_roots`` are those of the roots, so that no density solves."""
+    """Gaussians or Student's t in z. ``inverse_roots`` are those of the roots, so that no density
+    solves; components of weight 0 fill the arrays up."""
 
     log_weights: Any  # (K,)
     means: Any  # (K, d)
-    roots: Any  # (K, d, d)
-    inverse_roots: Any  # (K, d, d)
+    roots: Any  # (K, d, d), or (1, d): one component with independent coordinates
+    inverse_roots: Any
+    degrees: Any  # 0: Gaussian
 
     @classmethod
-    def of(cls, weights, means, covariances) -> "Mixture":
-        """From moments."""
-        roots = np.linalg.cholesky(covariances)
-        return cls(np.log(weights), means, roots, np.linalg.inv(roots))
+    def of(cls, weights, means, roots, degrees: int) -> "Mixture":
+        """From roots of the covariances."""
+        if degrees:
+            roots = roots * np.sqrt((degrees - 2) / degrees)  # a t's own variance: nu / (nu - 2)
+        inverse = 1 / roots if roots.ndim == 2 else np.linalg.inv(roots)
+        with np.errstate(divide="ignore"):
+            return cls(np.log(weights), means, roots, inverse, np.float64(degrees))
+
+    @property
+    def family(self) -> str:
+        """What it is called."""
+        count = int(np.sum(np.isfinite(self.log_weights)))
+        kind = f"Student's t with {int(self.degrees)} degrees" if self.degrees else "Gaussian"
+        return kind if count == 1 else f"mixture of {count}, {kind}"
 
     def log_parts(self, z):
         """log of weight times density, by component."""
-        away = jnp.einsum("kij,kj->ki", self.inverse_roots, z - self.means)
-        size = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=1)
-        normal = -0.5 * z.shape[0] * jnp.log(2 * jnp.pi)
-        return self.log_weights + normal + size - 0.5 * jnp.sum(away * away, axis=1)
+        d = z.shape[0]
+        if jnp.ndim(self.roots) == 2:
+            away = self.inverse_roots * (z - self.means)
+            size = jnp.sum(jnp.log(self.inverse_roots), axis=1)
+        else:
+            away = jnp.einsum("kij,kj->ki", self.inverse_roots, z - self.means)
+            size = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=1)
+        square = jnp.sum(away * away, axis=1)
+        heavy = self.degrees > 0
+        nu = jnp.where(heavy, self.degrees, 10.0)
+        tail = -0.5 * (nu + d) * jnp.log1p(square / nu)
+        student = gammaln(0.5 * (nu + d)) - gammaln(0.5 * nu) - 0.5 * d * jnp.log(nu * jnp.pi)
+        gaussian = -0.5 * square - 0.5 * d * jnp.log(2 * jnp.pi)
+        return self.log_weights + size + jnp.where(heavy, student + tail, gaussian)
 
     def log_density(self, z):
         """log q(z), normalised."""
         return jax.nn.logsumexp(self.log_parts(z))
 
     def sample(self, key):
-        """z ~ q."""
-        key_part, key_normal = jax.random.split(key)
+        """z ~ q. A t is a Gaussian over the root of a mean of squared Gaussians."""
+        key_part, key_normal, key_tail = jax.random.split(key, 3)
         part = jax.random.categorical(key_part, self.log_weights)
         noise = jax.random.normal(key_normal, self.means.shape[1:])
-        return self.means[part] + self.roots[part] @ noise
+        squares = jax.random.normal(key_tail, (MOST_DEGREES,)) ** 2
+        counted = jnp.where(jnp.arange(MOST_DEGREES) < self.degrees, squares, 0.0)
+        mean = jnp.where(self.degrees > 0, jnp.sum(counted) / jnp.maximum(self.degrees, 1), 1.0)
+        means, roots = jnp.asarray(self.means), jnp.asarray(self.roots)
+        return means[part] + pushed(roots[part], noise / jnp.sqrt(mean))
 
 
 @pytree_dataclass
 class Reference:
-    """x = mean + root z, and q of z: a mixture, a standard Student's t, or a standard Gaussian."""
+    """x = mean + root z, with z ~ q."""
 
     mean: Any  # (d,)
     root: Any  # (d, d), or (d,)
-    degrees: Any = 0  # 0: a Gaussian
-    mixture: Mixture | None = None
-
-    @property
-    def family(self) -> str:
-        """What q is called."""
-        if self.mixture is not None:
-            return f"mixture of {len(self.mixture.log_weights)} Gaussians"
-        return f"Student's t with {int(self.degrees)} degrees" if self.degrees else "Gaussian"
+    q: Mixture
 
     @property
     def log_jacobian(self):
@@ -102,70 +120,53 @@ class Reference:
             return (x - self.mean) / self.root
         return jax.scipy.linalg.solve_triangular(self.root, x - self.mean, lower=True)
 
-    def sample(self, key):
-        """z ~ q. A t is a Gaussian over the root of a mean of squared Gaussians."""
-        if self.mixture is not None:
-            return self.mixture.sample(key)
-        key_normal, key_tail = jax.random.split(key)
-        z = jax.random.normal(key_normal, self.mean.shape)
-        squares = jax.random.normal(key_tail, (MOST_DEGREES,)) ** 2
-        counted = jnp.where(jnp.arange(MOST_DEGREES) < self.degrees, squares, 0.0)
-        heavy = self.degrees > 0
-        mean = jnp.where(heavy, jnp.sum(counted) / jnp.maximum(self.degrees, 1), 1.0)
-        return z / jnp.sqrt(mean)
-
-    def log_density(self, z):
-        """log q(z), normalised."""
-        if self.mixture is not None:
-            return self.mixture.log_density(z)
-        d = z.shape[0]
-        square = z @ z
-        gaussian = -0.5 * square - 0.5 * d * jnp.log(2 * jnp.pi)
-        nu = jnp.where(self.degrees > 0, self.degrees, 10.0)
-        student = (
-            gammaln(0.5 * (nu + d))
-            - gammaln(0.5 * nu)
-            - 0.5 * d * jnp.log(nu * jnp.pi)
-            - 0.5 * (nu + d) * jnp.log1p(square / nu)
-        )
-        return jnp.where(self.degrees > 0, student, gaussian)
-
 
 def fit(sample: np.ndarray, dense: bool, independent: int) -> Reference:
     """q from a sample (n, d) that is worth ``independent`` independent draws: its moments, widened,
-    and as many modes or as heavy tails as it has.
+    and as many modes and as heavy tails as it has.
 
-    With m the squared Mahalanobis distance, E[m^2] / (d (d + 2)) is 1 for a Gaussian and (nu - 2) /
-    (nu - 4) for a t with nu degrees of freedom; beyond noise that gives nu. A mixture must be worth
-    its parameters by BIC.
+    A mixture must be worth its parameters by BIC. Tails follow from the coordinate of z with the
+    largest excess kurtosis within its component, 6 / (nu - 4) for a t with nu degrees of freedom,
+    if that is more than chance.
     """
-    d = sample.shape[1]
     mean = sample.mean(0)
-    if dense:
-        root = np.linalg.cholesky(covariance(sample))
-        z = np.linalg.solve(root, (sample - mean).T).T
-        parts = mixture(z, independent)
-        if parts is not None:
-            return Reference(mean, root, np.float64(0), parts)
-    else:
+    d = sample.shape[1]
+    if not dense:
         root = np.maximum(sample.std(0, ddof=1), 1e-300)
         z = (sample - mean) / root
-    squares = np.sum(z * z, axis=1)
-    squares *= d / squares.mean()
-    excess = np.mean(squares**2) / (d * (d + 2)) - 1
-    noise = 2 * np.sqrt(8 / (d * independent)) if dense else 0.5
-    degrees = 0
-    if excess > max(0.05, noise):
-        nu = int(np.clip(np.round(4 + 2 / excess), FEWEST_DEGREES, MOST_DEGREES + 1))
-        degrees = nu if nu <= MOST_DEGREES else 0
-    scale = WIDENED
-    if degrees:
-        scale *= np.sqrt((degrees - 2) / degrees)  # a t's own variance is nu / (nu - 2)
-    return Reference(mean, scale * root, np.float64(degrees))
+        q = Mixture.of(
+            np.ones(1), np.zeros((1, d)), WIDENED * np.ones((1, d)), _degrees(z, independent)
+        )
+        return Reference(mean, root, q)
+    root = np.linalg.cholesky(covariance(sample))
+    z = np.linalg.solve(root, (sample - mean).T).T
+    weights, means, covariances = mixture(z, independent)
+    roots = np.linalg.cholesky(covariances)
+    inner = z
+    if len(weights) > 1:
+        own = np.argmax(_log_parts(z, weights, means, covariances), axis=1)
+        inner = np.einsum("nij,nj->ni", np.linalg.inv(roots)[own], z - means[own])
+        filled = COMPONENTS[-1] - len(weights)
+        weights = np.append(weights, np.zeros(filled))
+        means = np.concatenate([means, np.zeros((filled, d))])
+        roots = np.concatenate([roots, np.stack([np.eye(d)] * filled or [np.eye(d)])[:filled]])
+    return Reference(
+        mean, root, Mixture.of(weights, means, WIDENED * roots, _degrees(inner, independent))
+    )
 
 
-def mixture(z: np.ndarray, independent: int) -> Mixture | None:
-    """Gaussians fitted to a whitened sample by EM; None where one Gaussian does as well."""
+def _degrees(z: np.ndarray, independent: int) -> int:
+    """Degrees of freedom of a t with tails like these; 0: a Gaussian."""
+    centred = z - z.mean(0)
+    excess = np.max(np.mean(centred**4, axis=0) / np.mean(centred**2, axis=0) ** 2 - 3)
+    if excess < 4 * np.sqrt(24 / independent):
+        return 0
+    return int(np.clip(np.round(4 + 6 / excess), FEWEST_DEGREES, MOST_DEGREES))
+
+
+def mixture(z: np.ndarray, independent: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, means and covariances of Gaussians fitted to a whitened sample by EM: as many as are
+    worth it."""
     n, d = z.shape
     rng = np.random.default_rng(0)
     share = independent / n
@@ -175,21 +176,18 @@ def mixture(z: np.ndarray, independent: int) -> Mixture | None:
         return share * log_likelihood - 0.5 * free * np.log(independent)
 
     alone = (np.ones(1), z.mean(0)[None], np.atleast_2d(np.cov(z.T))[None])
-    best, best_score = None, score(_log_likelihood(z, *alone), 1)
+    best, best_score = alone, score(_log_likelihood(z, *alone), 1)
     for count in COMPONENTS:
         if independent < 4 * count * (d + 1):
             break
         found = _em(z, count, rng)
         value = score(_log_likelihood(z, *found), count)
         if value <= best_score:
-            if best is not None or count > 2:
+            if len(best[0]) > 1 or count > 2:
                 break
             continue
         best, best_score = found, value
-    if best is None:
-        return None
-    weights, means, covariances = best
-    return Mixture.of(weights, means, WIDENED**2 * covariances)
+    return best
 
 
 def _log_parts(z, weights, means, covariances) -> np.ndarray:
@@ -266,15 +264,15 @@ class Referenced(Factored):
         return self.model.label
 
     def log_prior(self, x):
-        return self.reference.log_density(x)
+        return self.reference.q.log_density(x)
 
     def log_likelihood(self, x, y):
         state = self.restore(x)
-        joint = self.model.log_prior(state) + jnp.sum(self.model.log_likelihood(state, y))
-        return joint + self.reference.log_jacobian - self.reference.log_density(x)
+        joint = self.model.log_joint(state, y)
+        return joint + self.reference.log_jacobian - self.reference.q.log_density(x)
 
     def sample_prior(self, key, shape=None):
-        return self.reference.sample(key)
+        return self.reference.q.sample(key)
 
     def constrain(self, x):
         return self.model.constrain(self.restore(x))
@@ -291,20 +289,21 @@ def weighed(seen: Referenced, y, key) -> Referenced:
     moves every reverse run from that mode by its logarithm. Importance weights of draws from q
     give the masses: component k has the share of sum_i w_i r_k(z_i), r the responsibilities.
     """
-    if seen.reference.mixture is None:
+    q = seen.reference.q
+    if len(q.log_weights) == 1:
         return seen
     draws, log_w = _importance(seen, y, jax.random.split(key, WEIGHED))
-    parts = np.asarray(jax.vmap(seen.reference.mixture.log_parts)(draws))
+    parts = np.asarray(jax.vmap(q.log_parts)(draws))
     log_w = np.where(np.isfinite(log_w), log_w, -np.inf)
     if np.exp(2 * np.logaddexp.reduce(log_w) - np.logaddexp.reduce(2 * log_w)) < 100:
         return seen  # too few draws carry weight
     share = np.exp(log_w - np.logaddexp.reduce(log_w))
     belongs = np.exp(parts - np.logaddexp.reduce(parts, axis=1)[:, None])
     masses = share @ belongs
-    masses = np.maximum(masses, 1e-3)
-    log_weights = np.log(masses / masses.sum())
-    better = dataclasses.replace(seen.reference.mixture, log_weights=log_weights)
-    return Referenced(seen.model, dataclasses.replace(seen.reference, mixture=better))
+    masses = np.where(np.isfinite(q.log_weights), np.maximum(masses, 1e-3), 0.0)
+    with np.errstate(divide="ignore"):
+        better = dataclasses.replace(q, log_weights=np.log(masses / masses.sum()))
+    return Referenced(seen.model, dataclasses.replace(seen.reference, q=better))
 
 
 @jax.jit

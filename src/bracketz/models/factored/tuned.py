@@ -11,7 +11,7 @@ from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.kernels.compose import Compose
 from bracketz.kernels.hamiltonian import HMC
 from bracketz.kernels.walk import MultiScaleWalk
-from bracketz.models.factored.model import Factored, Flattening, weighted
+from bracketz.models.factored.model import Factored, Flattening
 from bracketz.numerics.noise import plain
 
 #: What a sweep may be made of.
@@ -108,10 +108,7 @@ class _OfVector(Kernel):
         flat = Flattening(self.tuned.model)
 
         def density(vector):
-            state = flat.join(vector, discrete)
-            model = self.tuned.model
-            terms = model.log_likelihood(state, self.y)
-            return model.log_prior(state) + weighted(self.powers, terms)
+            return self.tuned.model.log_annealed(flat.join(vector, discrete), self.y, self.powers)
 
         return kernel_of(
             self.tuned.tuning.kernel, density, self.root, self.step_size, self.steps, flat.size
