@@ -149,7 +149,7 @@ def fit(sample: np.ndarray, dense: bool, independent: int) -> Reference:
         filled = COMPONENTS[-1] - len(weights)
         weights = np.append(weights, np.zeros(filled))
         means = np.concatenate([means, np.zeros((filled, d))])
-        roots = np.concatenate([roots, np.stack([np.eye(d)] * filled or [np.eye(d)])[:filled]])
+        roots = np.concatenate([roots, np.tile(np.eye(d), (filled, 1, 1))])
     return Reference(
         mean, root, Mixture.of(weights, means, WIDENED * roots, _degrees(inner, independent))
     )
