@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bracketz.core.path import Path
 from bracketz.core.results import Combine, Side
 from bracketz.core.validation import require_at_least
-from bracketz.engine.anneal import Annealing, Forward
+from bracketz.engine.anneal import Annealing, Forward, Resampling
 from bracketz.engine.run import run_chains
 from bracketz.engine.schedule import run_pilot
 from bracketz.estimators.base import Estimator
@@ -27,6 +27,8 @@ class AIS(Estimator):
         sweeps: kernel sweeps per distribution.
         schedule: a ``Schedule``, or its shorthand "sigmoid", "linear" or "adapted".
         delta: of the shorthand "sigmoid".
+        particles: per trial, resampled when their effective sample size falls below half: tempered
+            sequential Monte Carlo. A trial is then ``particles`` times as long.
 
     Raises:
         InputError: a value out of range.
@@ -41,6 +43,7 @@ class AIS(Estimator):
     sweeps: int = 1
     schedule: Schedule | str = "sigmoid"
     delta: float = 4.0
+    particles: int = 1
 
     name = "ais"
     full_name = "annealed importance sampling"
@@ -52,7 +55,7 @@ class AIS(Estimator):
     generous = {"distributions": 300}
 
     def __post_init__(self):
-        require_at_least(1, sweeps=self.sweeps)
+        require_at_least(1, sweeps=self.sweeps, particles=self.particles)
         self._path.through(self.distributions)
 
     @property
@@ -72,6 +75,8 @@ class AIS(Estimator):
         }
         if isinstance(schedule, Adapted) and schedule.pilot != Adapted.pilot:
             said["pilot"] = schedule.pilot
+        if self.particles > 1:
+            said["particles"] = self.particles
         return said
 
     def along(self, schedule):
@@ -83,7 +88,7 @@ class AIS(Estimator):
 
     def program(self, model, data, path: Path) -> Annealing:
         """One chain along a path that has been laid."""
-        return Forward(model, data.y, path, self.sweeps)
+        return Forward(model, data.y, path, self.sweeps, Resampling(), self.particles)
 
     def run(self, model, data, trials, seed, session):
         def forwards(path):

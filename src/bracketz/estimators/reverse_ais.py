@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bracketz.core.results import Combine, Side
-from bracketz.engine.anneal import Reverse
+from bracketz.engine.anneal import Resampling, Reverse
 from bracketz.estimators.ais import AIS
 from bracketz.estimators.base import SHARED_START
 
@@ -20,6 +20,7 @@ class ReverseAIS(AIS):
         sweeps: kernel sweeps per distribution.
         schedule: a ``Schedule``, or its shorthand "sigmoid", "linear" or "adapted".
         delta: of the shorthand "sigmoid".
+        particles: per trial, resampled when their effective sample size falls below half.
 
     Raises:
         InputError: a value out of range.
@@ -44,4 +45,4 @@ class ReverseAIS(AIS):
         return Side.UPPER
 
     def program(self, model, data, path):
-        return Reverse(model, data.y, path, data.exact, self.sweeps)
+        return Reverse(model, data.y, path, data.exact, self.sweeps, Resampling(), self.particles)

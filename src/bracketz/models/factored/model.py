@@ -176,19 +176,26 @@ class Factored(Model):
 
     def likelihood_shape(self, y) -> Any:
         """Shape and type of the likelihood."""
-        return jax.eval_shape(type(self).log_likelihood, self, self.state_shapes, y)
+        with double_precision():
+            return jax.eval_shape(type(self).log_likelihood, self, self.state_shapes, y)
 
     @property
     def state_shapes(self) -> State:
         """The state's structure, with shapes and types for arrays."""
         key = jax.random.key(0, impl="threefry2x32")
-        return jax.eval_shape(lambda model, k: model.sample_prior(k), self, key)
+        with double_precision():
+            return jax.eval_shape(lambda model, k: model.sample_prior(k), self, key)
 
     @property
     def data_shapes(self) -> Any:
         """The same for the data, as ``simulate`` gives them."""
         key = jax.random.key(0, impl="threefry2x32")
-        return jax.eval_shape(lambda model, k: model.simulate(k, model.sample_prior(k)), self, key)
+
+        def draw(model, key):
+            return model.simulate(key, model.sample_prior(key))
+
+        with double_precision():
+            return jax.eval_shape(draw, self, key)
 
     def data_shape(self, y):
         return np.shape(y) if hasattr(y, "shape") else (self.num_rows(y),)
@@ -286,14 +293,11 @@ def _leaves(y, treedef: Any, label: str) -> list:
 
 def require_rows(model: Model, y) -> None:
     """Refuse the prefix path where the likelihood is one number for all rows."""
-    if isinstance(model, Factored):
-        with double_precision():
-            terms = model.likelihood_shape(y)
-        if not terms.ndim:
-            raise InputError(
-                f"the likelihood of {model.label} is one number for all data, so that points cannot"
-                " enter one at a time; take the tempered path (ais)"
-            )
+    if isinstance(model, Factored) and not model.likelihood_shape(y).ndim:
+        raise InputError(
+            f"the likelihood of {model.label} is one number for all data, so that points cannot"
+            " enter one at a time; take the tempered path (ais)"
+        )
 
 
 def weighted(powers, terms):

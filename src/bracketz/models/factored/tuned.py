@@ -96,7 +96,7 @@ class _OfVector(Kernel):
 
     def __init__(self, tuned: Tuned, y, powers, backward: bool = False):
         self.tuned, self.y, self.powers, self.backward = tuned, y, powers, backward
-        tuning = tuned.tuning
+        tuning = jax.tree.map(jnp.asarray, tuned.tuning)
         beta = jnp.mean(powers)
         k = jnp.searchsorted(tuning.betas, beta * (1 - 1e-12))
         k = jnp.minimum(k, tuning.betas.shape[0] - 1)
