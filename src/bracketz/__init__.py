@@ -59,10 +59,12 @@ if TYPE_CHECKING:
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
+    from bracketz.inference.conditional import ConditionalUpper, conditional_upper
     from bracketz.kernels import (
         HMC,
         MALA,
         Compose,
+        FromBlackJAX,
         GibbsScan,
         Metropolis,
         MultiScaleWalk,
