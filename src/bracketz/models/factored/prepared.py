@@ -13,7 +13,7 @@ from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored, Flattening
 from bracketz.models.factored.pilot import DENSE, particles, survey
-from bracketz.models.factored.reference import Referenced, fit, weighed
+from bracketz.models.factored.reference import Referenced, fit, refined
 from bracketz.models.factored.tuned import Tuned
 from bracketz.numerics.noise import THREEFRY
 from bracketz.paths.schedules import Adapted
@@ -120,7 +120,7 @@ def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
     found = {"prior": (Tuned(model, first.tuning()), first)}
     if reference is not False and flat.size and not flat.has_discrete:
         begin = fit(first.sample, flat.size <= DENSE, particles(flat.size))
-        seen = weighed(Referenced(model, begin), y, jax.random.fold_in(key, 2))
+        seen = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
         second = survey(seen, y, jax.random.fold_in(key, 1), note)
         found["reference"] = (Tuned(seen, second.tuning()), second)
     lengths = {where: run.length for where, (_, run) in found.items()}
