@@ -1,6 +1,7 @@
 """A factored model made ready to run on data: kernels tuned, path chosen, all of it frozen."""
 
 import dataclasses
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,8 @@ from bracketz.paths.schedules import Adapted
 
 #: A reference is taken where its path is shorter than this times the prior's.
 WORTH_IT = 0.8
+#: A path whose length squared is below this is short, and its ladder begins with so many.
+SHORT, SHORTEST = 1.0, 8
 #: Keeps the pilot's randomness apart from every measured run's.
 STREAM = 0x9170
 
@@ -58,6 +61,13 @@ class Prepared:
     mixes: bool = True
     evaluations: int = 0
     seconds: float = 0.0
+
+    @property
+    def first_effort(self) -> int:
+        """Distributions of a ladder's first rung: a path as short as a good reference's needs no
+        more to show its spread, which is about the square of the length over the edges."""
+        length = self.lengths.get(self.begins_at, np.inf)
+        return SHORTEST if length**2 < SHORT else sys.maxsize
 
     def told(self) -> dict[str, Any] | None:
         """What is reported of it, as plain values; None where there was no pilot."""
