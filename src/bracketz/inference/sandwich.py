@@ -249,7 +249,7 @@ def sandwich(
         raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
-    session = session or Session()
+    session, lowest = session or Session(), effort
     with session.working("pilot"):
         prepared = prepare(
             model, data.y, seed=seed, reference=reference, note=session.progress.note
@@ -258,6 +258,8 @@ def sandwich(
         session.progress.note(f"begins at the {prepared.begins_at}: {prepared.because}")
         if given is None:
             path = Tempered(prepared.schedule)
+            if first is None:
+                lowest = min(effort, prepared.first_effort)
     data = dataclasses.replace(data, exact=prepared.adopt(data.exact))
     runs = _Runs(prepared.model, data, path, sweeps, particles, chains, seed, session)
     clock, piloted, deciding = _Clock(), None, 0
@@ -274,9 +276,10 @@ def sandwich(
     if effort == top:
         chosen = Plan(effort, chains)
     else:
-        rungs = _climb(runs, effort, top, gap, clock)
+        rungs = _climb(runs, lowest, top, gap, clock)
         deciding += sum(runs.sweeps_of(rung.effort, len(rung.forward)) for rung in rungs)
-        # Easy problems: half the first rung's effort, which is cheaper than to find out more.
+        # Easy problems: half the usual first rung's effort, which is cheaper than to find out more.
+        # Not less, however short the path: reverse chains take a few edges to forget their start.
         least = max(2, effort // 2) if path.refines else effort
         chosen = plan([r.seen for r in rungs], gap, chains, path.refines, least, top)
         chosen = _in_time(runs, chosen, least, clock)

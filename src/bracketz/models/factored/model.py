@@ -184,18 +184,14 @@ class Factored(Model):
         """The state's structure, with shapes and types for arrays."""
         key = jax.random.key(0, impl="threefry2x32")
         with double_precision():
-            return jax.eval_shape(lambda model, k: model.sample_prior(k), self, key)
+            return jax.eval_shape(_drawn_state, self, key)
 
     @property
     def data_shapes(self) -> Any:
         """The same for the data, as ``simulate`` gives them."""
         key = jax.random.key(0, impl="threefry2x32")
-
-        def draw(model, key):
-            return model.simulate(key, model.sample_prior(key))
-
         with double_precision():
-            return jax.eval_shape(draw, self, key)
+            return jax.eval_shape(_drawn_data, self, key)
 
     def data_shape(self, y):
         return np.shape(y) if hasattr(y, "shape") else (self.num_rows(y),)
@@ -243,6 +239,17 @@ class Factored(Model):
             except InputError:
                 wanted = None  # no simulator, so nobody knows
             return _fitting(y, wanted, self.label)
+
+
+# Functions of the module, not of a call: what JAX has traced of them once it finds again.
+
+
+def _drawn_state(model: Factored, key):
+    return model.sample_prior(key)
+
+
+def _drawn_data(model: Factored, key):
+    return model.simulate(key, model.sample_prior(key))
 
 
 def _fitting(y, wanted, label: str):

@@ -1,6 +1,7 @@
 """A factored model made ready to run on data: kernels tuned, path chosen, all of it frozen."""
 
 import dataclasses
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +14,14 @@ from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored, Flattening
 from bracketz.models.factored.pilot import DENSE, particles, survey
-from bracketz.models.factored.reference import Referenced, fit, weighed
+from bracketz.models.factored.reference import Referenced, fit, refined
 from bracketz.models.factored.tuned import Tuned
 from bracketz.paths.schedules import Adapted
 
 #: A reference is taken where its path is shorter than this times the prior's.
 WORTH_IT = 0.8
+#: A path whose length squared is below this is short, and its ladder begins with so many.
+SHORT, SHORTEST = 1.0, 8
 #: Keeps the pilot's randomness apart from every measured run's.
 STREAM = 0x9170
 
@@ -57,6 +60,13 @@ class Prepared:
     mixes: bool = True
     evaluations: int = 0
     seconds: float = 0.0
+
+    @property
+    def first_effort(self) -> int:
+        """Distributions of a ladder's first rung: a path as short as a good reference's needs no
+        more to show its spread, which is about the square of the length over the edges."""
+        length = self.lengths.get(self.begins_at, np.inf)
+        return SHORTEST if length**2 < SHORT else sys.maxsize
 
     def told(self) -> dict[str, Any] | None:
         """What is reported of it, as plain values; None where there was no pilot."""
@@ -119,7 +129,7 @@ def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
     found = {"prior": (Tuned(model, first.tuning()), first)}
     if reference is not False and flat.size and not flat.has_discrete:
         begin = fit(first.sample, flat.size <= DENSE, particles(flat.size))
-        seen = weighed(Referenced(model, begin), y, jax.random.fold_in(key, 2))
+        seen = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
         second = survey(seen, y, jax.random.fold_in(key, 1), note)
         found["reference"] = (Tuned(seen, second.tuning()), second)
     lengths = {where: run.length for where, (_, run) in found.items()}

@@ -15,7 +15,7 @@ t where it has heavier tails; the Jacobian |R| is part of the likelihood.
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,9 +31,16 @@ MOST_DEGREES = 30
 FEWEST_DEGREES = 5
 #: Standard deviations of the pilot's sample times this.
 WIDENED = 1.1
-#: Components of a mixture that are tried, in this order.
-COMPONENTS = (2, 3, 4, 6, 8)
-EM_STEPS = 30
+#: Components of a mixture, at the most. Fewer are filled up with empty ones, so that a program
+#: compiled for one mixture serves them all.
+MOST_COMPONENTS = 8
+#: Beginnings of EM, steps after each and after each merger, and of the one that is chosen.
+BEGINNINGS, FEW_STEPS, MANY_STEPS = 3, 4, 20
+#: Points of which one becomes a centre; points to begin with.
+CANDIDATES, THINNED = 4, 600
+#: Nats of log-likelihood that a parameter of a mixture must be worth. An overfitted one costs half
+#: a nat in the sample and half a nat outside it; to find the true number of parts is no aim here.
+PENALTY = 1.0
 
 
 @pytree_dataclass
@@ -125,7 +132,7 @@ def fit(sample: np.ndarray, dense: bool, independent: int) -> Reference:
     """q from a sample (n, d) that is worth ``independent`` independent draws: its moments, widened,
     and as many modes and as heavy tails as it has.
 
-    A mixture must be worth its parameters by BIC. Tails follow from the coordinate of z with the
+    A mixture must be worth its parameters. Tails follow from the coordinate of z with the
     largest excess kurtosis within its component, 6 / (nu - 4) for a t with nu degrees of freedom,
     if that is more than chance.
     """
@@ -140,13 +147,14 @@ def fit(sample: np.ndarray, dense: bool, independent: int) -> Reference:
         return Reference(mean, root, q)
     root = np.linalg.cholesky(covariance(sample))
     z = np.linalg.solve(root, (sample - mean).T).T
-    weights, means, covariances = mixture(z, independent)
+    parts = mixture(z, independent)
+    weights, means, covariances = parts
     roots = np.linalg.cholesky(covariances)
     inner = z
     if len(weights) > 1:
-        own = np.argmax(_log_parts(z, weights, means, covariances), axis=1)
+        own = np.argmax(_log_parts(z, parts), axis=0)
         inner = np.einsum("nij,nj->ni", np.linalg.inv(roots)[own], z - means[own])
-        filled = COMPONENTS[-1] - len(weights)
+        filled = MOST_COMPONENTS - len(weights)
         weights = np.append(weights, np.zeros(filled))
         means = np.concatenate([means, np.zeros((filled, d))])
         roots = np.concatenate([roots, np.tile(np.eye(d), (filled, 1, 1))])
@@ -164,73 +172,124 @@ def _degrees(z: np.ndarray, independent: int) -> int:
     return int(np.clip(np.round(4 + 6 / excess), FEWEST_DEGREES, MOST_DEGREES))
 
 
-def mixture(z: np.ndarray, independent: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, means and covariances of Gaussians fitted to a whitened sample by EM: as many as are
-    worth it."""
+def mixture(z: np.ndarray, independent: int) -> "_Parts":
+    """Gaussians fitted to a whitened sample by EM: as many as are worth it.
+
+    From as many components as the sample can tell apart downwards: the two that are nearest become
+    one, and EM goes on. A mode that has a component from the beginning keeps it; upwards, where two
+    modes share one component, EM hardly ever parts them.
+    """
     n, d = z.shape
     rng = np.random.default_rng(0)
     share = independent / n
 
     def score(log_likelihood: float, count: int) -> float:
-        free = count * (1 + d + d * (d + 1) / 2) - 1
-        return share * log_likelihood - 0.5 * free * np.log(independent)
+        return share * log_likelihood - PENALTY * (count * (1 + d + d * (d + 1) / 2) - 1)
 
-    alone = (np.ones(1), z.mean(0)[None], np.atleast_2d(np.cov(z.T))[None])
-    best, best_score = alone, score(_log_likelihood(z, *alone), 1)
-    for count in COMPONENTS:
-        if independent < 4 * count * (d + 1):
+    most = min(MOST_COMPONENTS, independent // (4 * (d + 1)))
+    alone = _Parts(np.ones(1), z.mean(0)[None], np.atleast_2d(np.cov(z.T))[None])
+    if most < 2:
+        return alone
+    best, best_score = alone, score(_log_likelihood(z, alone), 1)
+    few = z[:: max(1, n // THINNED)]
+    begun = [_em(few, _far_apart(few, most, rng), FEW_STEPS) for _ in range(BEGINNINGS)]
+    parts, value = max(begun, key=lambda found: found[1])
+    parts, value = _em(z, parts, MANY_STEPS)
+    while True:
+        count = len(parts.weights)
+        if score(value, count) > best_score:
+            best, best_score = parts, score(value, count)
+        if count == 2:
             break
-        found = _em(z, count, rng)
-        value = score(_log_likelihood(z, *found), count)
-        if value <= best_score:
-            if len(best[0]) > 1 or count > 2:
-                break
-            continue
-        best, best_score = found, value
-    return best
+        parts, value = _em(z, _merged(parts), FEW_STEPS)
+    return best if best is alone else _em(z, best, MANY_STEPS)[0]
 
 
-def _log_parts(z, weights, means, covariances) -> np.ndarray:
-    """log of weight times density, (n, K)."""
-    out = np.empty((len(z), len(weights)))
-    for k, (mean, cov) in enumerate(zip(means, covariances, strict=True)):
-        root = np.linalg.cholesky(cov)
-        away = np.linalg.solve(root, (z - mean).T)
-        out[:, k] = np.log(weights[k]) - 0.5 * np.sum(away**2, axis=0)
-        out[:, k] -= np.sum(np.log(np.diagonal(root))) + 0.5 * z.shape[1] * np.log(2 * np.pi)
-    return out
+class _Parts(NamedTuple):
+    """A mixture of K Gaussians by its moments."""
+
+    weights: np.ndarray  # (K,)
+    means: np.ndarray  # (K, d)
+    covariances: np.ndarray  # (K, d, d)
 
 
-def _log_likelihood(z, weights, means, covariances) -> float:
-    return float(np.sum(np.logaddexp.reduce(_log_parts(z, weights, means, covariances), axis=1)))
+def _log_parts(z: np.ndarray, parts: _Parts) -> np.ndarray:
+    """log of weight times density, (K, n)."""
+    inverse = np.linalg.inv(np.linalg.cholesky(parts.covariances))
+    away = (z - parts.means[:, None]) @ np.swapaxes(inverse, 1, 2)
+    size = np.sum(np.log(np.diagonal(inverse, axis1=1, axis2=2)), axis=1)
+    constant = np.log(parts.weights) + size - 0.5 * z.shape[1] * np.log(2 * np.pi)
+    return constant[:, None] - 0.5 * np.einsum("kni,kni->kn", away, away)
 
 
-def _em(z: np.ndarray, count: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """EM from centres far apart; each covariance is drawn a little to the whole one."""
+def _log_likelihood(z: np.ndarray, parts: _Parts) -> float:
+    return float(np.sum(_log_sum(_log_parts(z, parts))))
+
+
+def _log_sum(log_parts: np.ndarray) -> np.ndarray:
+    top = log_parts.max(0)
+    return top + np.log(np.sum(np.exp(log_parts - top), axis=0))
+
+
+def _far_apart(z: np.ndarray, count: int, rng) -> _Parts:
+    """Centres at points of the sample that are far from each other, each the one of a few that
+    leaves the others least far from a centre: one far point alone is no centre."""
     n, d = z.shape
-    centres = [z[rng.integers(n)]]
-    while len(centres) < count:
-        far = np.min([np.sum((z - c) ** 2, axis=1) for c in centres], axis=0)
-        centres.append(z[rng.choice(n, p=far / far.sum())])
-    means = np.array(centres)
-    weights, covariances = np.full(count, 1 / count), np.stack([np.eye(d) / count**2] * count)
+    chosen = [int(rng.integers(n))]
+    nearest = np.sum((z - z[chosen[0]]) ** 2, axis=1)
+    while len(chosen) < count:
+        some = rng.choice(n, size=CANDIDATES, p=nearest / nearest.sum())
+        away = np.sum((z - z[some][:, None]) ** 2, axis=2)
+        then = np.minimum(nearest, away)
+        best = int(np.argmin(then.sum(1)))
+        chosen.append(int(some[best]))
+        nearest = then[best]
+    same = np.stack([np.eye(d) / count**2] * count)
+    return _Parts(np.full(count, 1 / count), z[chosen], same)
+
+
+def _em(z: np.ndarray, parts: _Parts, steps: int) -> tuple[_Parts, float]:
+    """(the mixture after some steps, its log-likelihood); each covariance is drawn a little to the
+    whole one."""
+    n, d = z.shape
     before = -np.inf
-    for _ in range(EM_STEPS):
-        parts = _log_parts(z, weights, means, covariances)
-        total = np.logaddexp.reduce(parts, axis=1)
-        belongs = np.exp(parts - total[:, None])
-        counts = belongs.sum(0) + 1e-9
-        weights = np.maximum(counts / n, 1e-4)
-        weights /= weights.sum()
-        means = (belongs.T @ z) / counts[:, None]
-        for k in range(count):
-            away = z - means[k]
-            own = (belongs[:, k, None] * away).T @ away
-            covariances[k] = (own + 2.0 * 0.05 * np.eye(d)) / (counts[k] + 2.0)
+    for _ in range(steps):
+        log_parts = _log_parts(z, parts)
+        total = _log_sum(log_parts)
         if total.sum() - before < 1e-3 * n:
             break
         before = total.sum()
-    return weights, means, covariances
+        belongs = np.exp(log_parts - total)
+        counts = belongs.sum(1) + 1e-9
+        weights = np.maximum(counts / n, 1e-4)
+        means = (belongs @ z) / counts[:, None]
+        away = z - means[:, None]
+        own = np.swapaxes(away * belongs[:, :, None], 1, 2) @ away
+        covariances = (own + 2.0 * 0.05 * np.eye(d)) / (counts + 2.0)[:, None, None]
+        parts = _Parts(weights / weights.sum(), means, covariances)
+    return parts, _log_likelihood(z, parts)
+
+
+def _merged(parts: _Parts) -> _Parts:
+    """The two that lose least by it made one, moments kept: w log |S| is to grow least."""
+    weights, means, covariances = parts
+    first, second = np.triu_indices(len(weights), 1)
+    a, b = weights[first], weights[second]
+    both = a + b
+    away = means[first] - means[second]
+    mean = (a[:, None] * means[first] + b[:, None] * means[second]) / both[:, None]
+    covariance = (
+        a[:, None, None] * covariances[first] + b[:, None, None] * covariances[second]
+    ) / both[:, None, None] + (a * b / both**2)[:, None, None] * away[:, :, None] * away[:, None]
+    sizes = np.linalg.slogdet(covariances)[1]
+    loss = both * np.linalg.slogdet(covariance)[1] - a * sizes[first] - b * sizes[second]
+    least = int(np.argmin(loss))
+    rest = [k for k in range(len(weights)) if k not in (first[least], second[least])]
+    return _Parts(
+        np.append(weights[rest], both[least]),
+        np.concatenate([means[rest], mean[least][None]]),
+        np.concatenate([covariances[rest], covariance[least][None]]),
+    )
 
 
 def covariance(sample: np.ndarray) -> np.ndarray:
@@ -278,32 +337,60 @@ class Referenced(Factored):
         return self.model.constrain(self.restore(x))
 
 
-#: Draws from q that weigh the components of a mixture.
-WEIGHED = 4096
+#: Draws from q by whose importance weights it is fitted again, how many of them are resampled for
+#: that, and how often at the most.
+DRAWS, RESAMPLED, ROUNDS = 4096, 2048, 2
+#: Effective draws without which nothing is fitted, and the share of draws that is enough.
+FEWEST_EFFECTIVE, ENOUGH = 100.0, 0.7
 
 
-def weighed(seen: Referenced, y, key) -> Referenced:
-    """The same with the weights of a mixture's components nearer to the masses they stand for.
+def refined(seen: Referenced, y, key) -> Referenced:
+    """The same with a reference fitted again, to draws of its own with importance weights.
 
-    A chain that begins in one mode stays there, so that a component whose weight is off by a factor
-    moves every reverse run from that mode by its logarithm. Importance weights of draws from q
-    give the masses: component k has the share of sum_i w_i r_k(z_i), r the responsibilities.
+    These are independent of each other, where the pilot's population descends from few, and they
+    know the masses of the modes: a chain that begins in one mode stays there, so that a component
+    whose weight is off by a factor moves every reverse run from that mode by its logarithm. A fit
+    that is no better (by effective draws) is not taken.
     """
+    best, best_size = seen, 0.0
+    for number in range(ROUNDS + 1):
+        keys = jax.random.split(jax.random.fold_in(key, number), DRAWS)
+        draws, log_w = _importance(seen, y, keys)
+        log_w = np.where(np.isfinite(log_w), log_w, -np.inf)
+        top = log_w.max()
+        weights = np.exp(log_w - top) if np.isfinite(top) else np.zeros(DRAWS)
+        size = float(weights.sum() ** 2 / max((weights**2).sum(), 1e-300))
+        if size <= best_size:
+            return best
+        best, best_size = _weighed(seen, np.asarray(draws), weights), size
+        if size < FEWEST_EFFECTIVE or size > ENOUGH * DRAWS or number == ROUNDS:
+            return best
+        places = (np.arange(RESAMPLED) + 0.5) / RESAMPLED * weights.sum()
+        chosen = np.minimum(np.searchsorted(np.cumsum(weights), places), DRAWS - 1)
+        mean, root = seen.reference.mean, seen.reference.root
+        dense, z = np.ndim(root) == 2, np.asarray(draws)[chosen]
+        sample = mean + (z @ root.T if dense else z * root)
+        seen = Referenced(seen.model, fit(sample, dense, int(min(size, RESAMPLED))))
+    return best
+
+
+def _weighed(seen: Referenced, draws: np.ndarray, weights: np.ndarray) -> Referenced:
+    """The same with the components' masses by importance weights: the share of sum_i w_i r_k(z_i),
+    r the responsibilities."""
     q = seen.reference.q
-    if len(q.log_weights) == 1:
+    if len(q.log_weights) == 1 or weights.sum() ** 2 < FEWEST_EFFECTIVE * (weights**2).sum():
         return seen
-    draws, log_w = _importance(seen, y, jax.random.split(key, WEIGHED))
-    parts = np.asarray(jax.vmap(q.log_parts)(draws))
-    log_w = np.where(np.isfinite(log_w), log_w, -np.inf)
-    if np.exp(2 * np.logaddexp.reduce(log_w) - np.logaddexp.reduce(2 * log_w)) < 100:
-        return seen  # too few draws carry weight
-    share = np.exp(log_w - np.logaddexp.reduce(log_w))
-    belongs = np.exp(parts - np.logaddexp.reduce(parts, axis=1)[:, None])
-    masses = share @ belongs
+    parts = np.asarray(_parts_of(q, draws)).T
+    masses = np.exp(parts - _log_sum(parts)) @ (weights / weights.sum())
     masses = np.where(np.isfinite(q.log_weights), np.maximum(masses, 1e-3), 0.0)
     with np.errstate(divide="ignore"):
         better = dataclasses.replace(q, log_weights=np.log(masses / masses.sum()))
     return Referenced(seen.model, dataclasses.replace(seen.reference, q=better))
+
+
+@jax.jit
+def _parts_of(q: Mixture, draws):
+    return jax.vmap(q.log_parts)(draws)
 
 
 @jax.jit
