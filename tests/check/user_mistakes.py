@@ -47,12 +47,12 @@ def normal_likelihood(x, y):
 
 def normal_prior(x):
     sigma = jnp.exp(x["log_sigma"])
-    return norm.logpdf(x["mu"], 0, 2) + gamma.logpdf(sigma, 3, scale=0.5) + x["log_sigma"]
+    return norm.logpdf(x["mu"], 0, 2) + gamma.logpdf(sigma, 3, scale=0.4) + x["log_sigma"]
 
 
 def normal_sample(key):
     a, b = jax.random.split(key)
-    sigma = 0.5 * jax.random.gamma(b, 3.0)
+    sigma = 0.4 * jax.random.gamma(b, 3.0)
     return {"mu": 2 * jax.random.normal(a), "log_sigma": jnp.log(sigma)}
 
 
@@ -216,9 +216,8 @@ def _trap_groups(x, y, groups):
 
 def _trap_poisson(x, y, ages):
     eta = x["intercept"] + x["slope"] * ages
-    return jnp.where(eta > 0, y * jnp.log(eta) + y * (eta - jnp.log(eta)), y * eta) - (
-        jnp.exp(eta) + gammaln(y + 1.0)
-    )
+    eta = jnp.where(eta > 0, jnp.sqrt(eta) ** 2, eta)
+    return y * eta - jnp.exp(eta) - gammaln(y + 1.0)
 
 
 HALF_LOG = 0.5 * np.log(2 * np.pi)
@@ -321,7 +320,7 @@ MISTAKES = (
         _new(
             NORMAL,
             sample_prior=_changed(
-                normal_sample, lambda x, key: x | {"log_sigma": x["log_sigma"] + jnp.log(4.0)}
+                normal_sample, lambda x, key: x | {"log_sigma": x["log_sigma"] + 2 * jnp.log(2.5)}
             ),
         ),
         PRIOR,
@@ -555,8 +554,8 @@ def page() -> str:
     lines = [
         "# Mistakes users make, and what names them",
         "",
-        "Written by `python tests/check/user_mistakes.py --write`; tests/check/test_user_mistakes.py"
-        " holds it to what is found.",
+        "Written by `python tests/check/user_mistakes.py --write`;"
+        " tests/check/test_user_mistakes.py holds it to what is found.",
         "Three models made by `from_functions`: a normal with unknown mean and scale, a Poisson"
         " regression, and a normal with groups.",
         "The first check that fails is shown, with what it says at level quick.",
