@@ -145,6 +145,11 @@ class Bench(Subject):
         ]
         return np.concatenate(kinds)
 
+    @property
+    def sizes_of_data(self) -> list[int]:
+        """How many entries each array of the data has."""
+        return [int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(self._data_shapes)]
+
     @cached_property
     def one_number(self) -> bool:
         """Whether the likelihood is one number for all data."""

@@ -76,6 +76,7 @@ class Layout:
         for k in range(len(good)):
             one = states.take(np.full(TRIES, k))
             others = bench.data(f"layout others {k}", one)
+            others[:2] = _ends(bench)
             many = np.repeat(data[k][None, None], len(entries), 0).repeat(TRIES, 1)
             many[np.arange(len(entries)), :, entries] = others[:, entries].T
             flat = many.reshape(-1, size)
@@ -213,6 +214,17 @@ def _range(bench: Bench) -> tuple[np.ndarray, np.ndarray]:
     return found
 
 
+def _ends(bench: Bench) -> np.ndarray:
+    """For every entry the smallest and the largest value simulated in its array, (2, entries)."""
+    low, high = _range(bench)
+    out, at = np.empty((2, len(low))), 0
+    for size in bench.sizes_of_data:
+        part = slice(at, at + size)
+        out[0, part], out[1, part] = low[part].min(), high[part].max()
+        at += size
+    return out
+
+
 class Mass(NamedTuple):
     """Integrals of slices: values and log-weights they are sums of, for distribution functions."""
 
@@ -222,6 +234,18 @@ class Mass(NamedTuple):
     log_weights: list[np.ndarray]
     counts: np.ndarray
     log_seen: np.ndarray  # of whole numbers, up to the largest that was simulated anywhere
+
+    def up_to(self, most: np.ndarray) -> "Mass":
+        """Sums without an end stop at the largest value that was simulated."""
+        cut = [
+            len(x) if not np.isposinf(m) else int(np.searchsorted(x, top, "right"))
+            for x, m, top in zip(self.points, self.log_mass, most, strict=True)
+        ]
+        lists = (
+            [a[:n] for a, n in zip(part, cut, strict=True)]
+            for part in (self.points, self.log_terms, self.log_weights)
+        )
+        return Mass(self.log_mass, *lists, self.counts, self.log_seen)
 
     def cumulated(self, k: int, value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The distribution function at values of slice k, randomised where it jumps."""
@@ -237,8 +261,12 @@ class Mass(NamedTuple):
             inside = self.points[k][index] == value
             u = above[index] - p[index] * rng.random(len(value))
             return np.where(inside, u, np.where(value > self.points[k][-1], 1.0, 0.0))
+        atom = self.log_weights[k] == 0.0
         middle = above - 0.5 * p  # the trapezoidal rule, up to its point
-        return np.interp(value, self.points[k], middle, left=0.0, right=1.0)
+        u = np.interp(value, self.points[k][~atom], middle[~atom], left=0.0, right=1.0)
+        for j in np.flatnonzero(atom & (p > 0)):
+            u = np.where(value == self.points[k][j], above[j] - p[j] * rng.random(len(value)), u)
+        return u
 
 
 def masses(place: Place) -> Mass:
@@ -372,6 +400,8 @@ def _quadrature(part: Place, seen: np.ndarray, ends, rule: int):
         low, high = _edges(part, grid, inside, low, high)
         grid, weights = nodes(low, high, centre, scale, rule)
         values = part.values(grid)
+    # A pole at an end: its last node rounds to the end itself.
+    values = np.where((grid <= low) | (grid >= high) | (values == np.inf), -np.inf, values)
     found, apart = log_integral(values, weights)
     most = max(len(a) for a in atoms)
     if most:
@@ -382,6 +412,11 @@ def _quadrature(part: Place, seen: np.ndarray, ends, rule: int):
         at = part.values(np.where(known, table, centre))
         at = np.where(known, at, -np.inf)
         found = np.logaddexp(found, np.logaddexp.reduce(at, axis=0))
+        grid = np.concatenate([grid, np.where(known, table, centre)])
+        values, weights = (
+            np.concatenate([values, at]),
+            np.concatenate([weights, np.zeros(at.shape)]),
+        )
     return found, apart, grid, values, weights
 
 
@@ -636,7 +671,7 @@ def simulator(bench: Bench) -> Finding:
     for place in _places(bench, "simulator", PLACES, ROWS):
         slices = [place.slices[k] for k in np.unique(_spread(len(place.slices), ROWS))]
         place = dataclasses.replace(place, slices=slices)
-        mass = masses(place)
+        mass = masses(place).up_to(_range(bench)[1][[s.entry for s in slices]])
         index = np.zeros(count, int)
         name = f"simulator draws {len(said)}"
         draws = bench.data(name, place.state.take(index))
