@@ -1,5 +1,8 @@
 """Mistakes users make are named, right models pass, and what cannot be checked is said."""
 
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -188,3 +191,17 @@ def test_zero_inflated_counts_sum_to_one():
 def test_shape_is_of_no_use_and_refused():
     with pytest.raises(bz.InputError, match="knows the size of its data"):
         bz.check.run(NORMAL.model(), shape=(3, 1))
+
+
+def test_other_models_that_leave_a_row_out_fail_too():
+    """``densities.likelihood`` has nothing to integrate there, which is the mistake."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+    from regression import PolynomialRegression
+
+    @bz.pytree_dataclass
+    class LeavesOut(PolynomialRegression):
+        def log_annealed(self, state, y, powers):
+            return super().log_annealed(state, y, powers.at[3].set(0.0))
+
+    report = bz.check.run(LeavesOut(), level="quick", only="densities.likelihood")
+    assert "does not depend on the data of row 4" in str(report)

@@ -123,7 +123,7 @@ def between(bench: Bench) -> Finding:
     """At a common power between, and at one for half of the rows and 0 for the others."""
     count, n = bench.sizes.draws, bench.rows
     data = bench.observed[1]
-    patterns = [np.ones(n)]
+    patterns: list[np.ndarray] = [np.ones(n)]
     if n > 1:
         patterns.append((np.arange(n) < (n + 1) // 2) * 1.0)
     found = []

@@ -241,11 +241,11 @@ class Mass(NamedTuple):
             len(x) if not np.isposinf(m) else int(np.searchsorted(x, top, "right"))
             for x, m, top in zip(self.points, self.log_mass, most, strict=True)
         ]
-        lists = (
+        kept = [
             [a[:n] for a, n in zip(part, cut, strict=True)]
             for part in (self.points, self.log_terms, self.log_weights)
-        )
-        return Mass(self.log_mass, *lists, self.counts, self.log_seen)
+        ]
+        return self._replace(points=kept[0], log_terms=kept[1], log_weights=kept[2])
 
     def cumulated(self, k: int, value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The distribution function at values of slice k, randomised where it jumps."""
@@ -328,9 +328,9 @@ def _sum(place: Place, which, log_mass, points, log_terms, log_weights, log_seen
             log_mass[k] = np.inf if endless else log_mass[k]
         else:
             skip = int(seen[:, j].min() - grid[0, j])
-            end = _support(values[:last, j], first, skip)
-            if end is not None:
-                begin, end = end
+            support = _support(values[:last, j], first, skip)
+            if support is not None:
+                begin, end = support
                 points[k], log_terms[k] = grid[begin:end, j], values[begin:end, j]
                 log_mass[k] = np.logaddexp.reduce(log_terms[k])
             elif endless and log_mass[k] < TOLERANCE:
@@ -521,7 +521,7 @@ class Case(NamedTuple):
     name: str
     log_mass: float
     mass: Mass
-    index: int
+    place_in: int
 
 
 def integral(bench: Bench) -> Finding:
@@ -565,7 +565,7 @@ def integral(bench: Bench) -> Finding:
     if errors[worst] <= TOLERANCE:
         return Finding(errors[worst], f"{len(cases)} integrals are 1{rest}.", TOLERANCE)
     one = cases[worst]
-    verb = "sums" if one.mass.counts[one.index] else "integrates"
+    verb = "sums" if one.mass.counts[one.place_in] else "integrates"
     size = f"exp({one.log_mass:+.4g})" if np.isfinite(one.log_mass) else "infinity"
     return Finding(
         errors[worst],
@@ -625,7 +625,7 @@ def _changed(case: Case, change, one_number: bool) -> float:
         return float(np.logaddexp.reduce(values))
 
     if not one_number:
-        return of(case.index)
+        return of(case.place_in)
     # As in ``integral``, for the changed likelihood.
     place = case.place
     here = float(place._terms(place.data[None])[0, 0])
