@@ -27,6 +27,8 @@ from bracketz.paths import Tempered
 SWEEPS = 3
 #: The power between, or less: so much that the weights leave this share of the draws.
 BETWEEN, SHARE = 0.37, 0.15
+#: Steps of a run from prior to posterior, and the variance of orders that is needed.
+EDGES, LEAST = 32, 15.0
 #: Parameters compared; of more as many, evenly spread.
 MOST_ENTRIES = 40
 
@@ -230,15 +232,24 @@ def crooks(bench: Bench) -> Finding:
     bench.require_simulator()
     instance = Instance("as given", bench.prepared.model, bench.shape)
     sets = bench.sizes.data_sets
-    runs = both_directions(instance, Tempered().through(8), sets, bench.key("crooks"), chains=1)
+    path = Tempered().through(EDGES)
+    runs = both_directions(instance, path, sets, bench.key("crooks"), chains=1)
     if not (np.isfinite(runs.forward).any() and np.isfinite(runs.reverse).all()):
         return Finding(0.0, "runs on simulated data do not end at finite numbers.")
     good = np.isfinite(runs.forward).all(1)
     runs = runs._replace(forward=runs.forward[good], reverse=runs.reverse[good])
-    gap = float(np.median(runs.reverse[:, 0] - runs.forward[:, 0]))
+    apart = runs.reverse[:, 0] - runs.forward[:, 0]
+    seen = float(np.sum(0.25 / np.cosh(0.5 * np.clip(apart, -500, 500)) ** 2))
+    gap = float(np.median(apart))
+    p = crooks_p(runs)
+    if p > 0.01 and seen < LEAST:
+        raise NotApplicable(
+            f"runs of {EDGES} steps in the two directions are {gap:.2g} nats apart in the median,"
+            " too far for an order that proves anything"
+        )
     return Finding(
-        crooks_p(runs),
-        f"{sets} data sets, eight steps from prior to posterior each; the two directions are"
+        p,
+        f"{sets} data sets, {EDGES} steps from prior to posterior each; the two directions are"
         f" {gap:.2g} nats apart in the median.",
     )
 
