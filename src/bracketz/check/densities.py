@@ -156,6 +156,7 @@ def likelihood(subject: Subject) -> Finding:
                 lambda a, b, g=log_likelihood: integrate(g, jnp.ravel(a), jnp.ravel(b))
             )(y, other)
             if float(found.misfit) > QUADRATIC:
+                cases += _left_out(log_likelihood, y, other)
                 continue
             error = float(found.log_value)
             what = "p(y | state, parameters)" if given else "p(y | state)"
@@ -166,6 +167,24 @@ def likelihood(subject: Subject) -> Finding:
                 )
             )
     return worst(cases, "the log-likelihood is not quadratic in the data", TOLERANCE)
+
+
+def _left_out(log_likelihood, y, other) -> list[Discrepancy]:
+    """Entries of the data without which the likelihood is the same: nothing to integrate, and a
+    mistake."""
+    both = [np.asarray(a, float).ravel() for a in (y, other)]
+    swapped = np.where(np.eye(len(both[0]), dtype=bool), both[1], both[0])
+    every = jit_once(jax.vmap(log_likelihood))(np.concatenate([swapped, both[0][None]]))
+    values = np.asarray(every)
+    idle = np.flatnonzero((values[:-1] == values[-1]) & (both[0] != both[1]))
+    columns = np.shape(y)[1] if np.ndim(y) > 1 else 1
+    rows = sorted({int(k) // columns + 1 for k in idle})
+    if not rows or not np.isfinite(values[-1]):
+        return []
+    said = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    return [
+        Discrepancy(np.inf, f"p(y | state) does not depend on the data of row {said} (from 1 on).")
+    ]
 
 
 def prior(subject: Subject) -> Finding:

@@ -109,6 +109,10 @@ def worst(cases: list[Discrepancy], why_not: str = "", tolerance: float = TOLERA
 class NotApplicable(Exception):
     """Raised by a check that finds nothing to look at in this model; the sentence says why.
 
+    It is no pass: the report counts such checks apart and gives the sentence. A check that cannot
+    look because of what the model does wrong must fail instead: a likelihood that does not depend
+    on a data point is not integrated over it, and that is a finding.
+
     Example:
         >>> import bracketz as bz
         >>> def look(subject):
@@ -203,7 +207,9 @@ class CheckResult:
 class Report:
     """Every verdict of a run, in order.
 
-    The checks after the first failure are missing unless all were asked for.
+    The checks after the first failure are missing unless all were asked for. ``passed`` says that
+    nothing failed, not that everything was looked at: ``unchecked`` has the checks that could not
+    be made, each with its reason, and ``print`` shows them.
 
     Attributes:
         model: its name.
@@ -232,18 +238,36 @@ class Report:
         return tuple(r for r in self.results if r.passed is False)
 
     @property
+    def unchecked(self) -> tuple[CheckResult, ...]:
+        """The checks that could not be made; ``detail`` says why."""
+        return tuple(r for r in self.results if r.passed is None)
+
+    @property
     def passed(self) -> bool:
         """Whether none failed."""
         return not self.failures
 
+    @property
+    def tally(self) -> str:
+        """How many passed, failed and could not be made, the last with their reasons."""
+        reasons: dict[str, list[str]] = {}
+        for r in self.unchecked:
+            reasons.setdefault(r.detail, []).append(r.name)
+        said = "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+        passed = len(self.results) - len(self.failures) - len(self.unchecked)
+        counts = f"passed: {passed}, failed: {len(self.failures)}"
+        rest = f" ({said})" if said else ""
+        return f"{counts}, could not be checked: {len(self.unchecked)}{rest}"
+
     def __str__(self) -> str:
+        lines = [f"{r.name}: {r.detail} Usual cause: {r.bug}" for r in self.failures]
         if self.passed:
-            applied = sum(r.passed is not None for r in self.results)
-            rest = len(self.results) - applied
-            other = f"; {rest} do not apply to it" if rest else ""
+            applied = len(self.results) - len(self.unchecked)
             number = f"{applied} check{'s' * (applied != 1)}"
-            return f"{self.model} passes {number} ({self.level}){other}"
-        return "\n".join(f"{r.name}: {r.detail} Usual cause: {r.bug}" for r in self.failures)
+            lines = [f"{self.model} passes {number} ({self.level})"]
+        if self.unchecked:
+            lines.append(self.tally)
+        return "\n".join(lines)
 
     def plot(self) -> list:
         """Draw what was seen by every check that has a picture.
@@ -259,7 +283,7 @@ class Report:
         return [r.picture() for r in self.results if r.picture is not None]
 
     def _repr_html_(self) -> str:
-        words = {None: "did not apply", True: "passed", False: "FAILED"}
+        words = {None: "could not be checked", True: "passed", False: "FAILED"}
         rows = [(r.name, f"{words[r.passed]}: {r.detail}") for r in self.results]
         verdict = "passes" if self.passed else "fails"
         return html_table(f"{self.model} {verdict} ({self.level})", rows)
@@ -274,6 +298,7 @@ class Report:
                 "seed": self.seed,
                 "false_alarm_rate": self.false_alarm_rate,
                 "planned": self.planned,
+                "unchecked": {r.name: r.detail for r in self.unchecked},
                 "checks": [r.to_json() for r in self.results],
             }
         )

@@ -16,6 +16,7 @@ from bracketz.check import (
     transitions,
     variational,
 )
+from bracketz.check import factored as of_factored
 from bracketz.check.report import (
     FAMILY_WISE_RATE,
     Check,
@@ -33,6 +34,7 @@ from bracketz.data.identity import model_label
 from bracketz.engine.devices import use_all_cores
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError, unknown
+from bracketz.models.factored import Factored
 
 LEVEL_NAMES = tuple(LEVELS)
 #: The order of the paper's appendix: exact and cheap first, then distributions, then estimates.
@@ -57,6 +59,12 @@ def in_order(families: Iterable) -> tuple[Check, ...]:
 
 
 CHECKS = in_order(FAMILIES)
+
+
+def checks_of(model: Model) -> tuple[Check, ...]:
+    """The checks a model gets: those of a prior and a likelihood, or all others. Each set shares
+    ``FAMILY_WISE_RATE`` among its own p-values."""
+    return of_factored.CHECKS if isinstance(model, Factored) else CHECKS
 
 
 def planned(
@@ -104,7 +112,7 @@ def cases(model: Model, **options) -> Iterator[tuple[str, "Case"]]:
         >>> cases = dict(bz.check.cases(bz.Clustering(), level="quick", only="densities.powers"))
         >>> cases["densities.powers"]()
     """
-    chosen = planned(options.get("level", "standard"), options.pop("only", None))
+    chosen = planned(options.get("level", "standard"), options.pop("only", None), checks_of(model))
     for check in (*chosen, *options.get("more", ())):
         yield check.name, Case(model, check, options)
 
@@ -161,21 +169,40 @@ def run(
     require_model(model)
     if isinstance(more, Check):
         raise InputError("`more` takes several checks: write more=(check,)")
+    if isinstance(model, Factored):
+        subject: Subject = _bench(model, shape, level, seed)
+    else:
+        subject = Subject(model, _shape(model, shape), level, seed)
+    return verdicts(
+        model_label(model),
+        (*checks_of(model), *more),
+        subject,
+        only=only,
+        keep_going=keep_going,
+        session=session,
+    )
+
+
+def _bench(model: Factored, shape: Shape | None, level: str, seed: int) -> Subject:
+    """A model that knows the size of its data on the bench."""
+    if shape is not None and tuple(shape) != tuple(model.default_shape):
+        raise InputError(f"{model.label} knows the size of its data: leave `shape` out")
+    try:
+        with double_precision():
+            size = model.data_shape(model.data_shapes)
+    except InputError:
+        size = (1,)  # no simulator: the checks that need one say so
+    return of_factored.Bench(model, size, level, seed)
+
+
+def _shape(model: Model, shape: Shape | None) -> Shape:
     shape = shape or model.default_shape
     if min(shape) < 1:
         raise InputError(
             f"the data need at least one row and one column, got {shape[0]} x {shape[1]}"
         )
     model.check_shape(shape)
-    subject = Subject(model, shape, level, seed)
-    return verdicts(
-        model_label(model),
-        (*CHECKS, *more),
-        subject,
-        only=only,
-        keep_going=keep_going,
-        session=session,
-    )
+    return shape
 
 
 def verdicts(
