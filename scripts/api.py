@@ -29,10 +29,12 @@ GROUPS = {
         "bracketz.inference.answer",
         "bracketz.inference.compare",
         "bracketz.inference.comparison",
+        "bracketz.inference.conditional",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
     "Data": ("bracketz.data.",),
+    "Your own model": ("bracketz.adapters.", "bracketz.models.factored"),
     "Models": (
         "bracketz.models.clustering.",
         "bracketz.models.low_rank.",
@@ -55,7 +57,12 @@ GROUPS = {
     "Testbed": ("bracketz.testbed.",),
 }
 #: The modules of those functions, in order.
-RUNNERS = ("bracketz.inference.sandwich", "bracketz.estimators.base", "bracketz.inference.compare")
+RUNNERS = (
+    "bracketz.inference.sandwich",
+    "bracketz.estimators.base",
+    "bracketz.inference.compare",
+    "bracketz.inference.conditional",
+)
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 
 

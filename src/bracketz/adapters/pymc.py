@@ -27,6 +27,12 @@ class PyMCModel(Factored):
         data: values of ``pm.Data`` that are real numbers, by name. Whole numbers, and the lengths
             of dimensions, are part of the program.
         program: the PyMC model's functions.
+        own_prior, own_simulator: functions that draw instead of PyMC, where they were given.
+
+    Example:
+        >>> import bracketz as bz
+        >>> issubclass(bz.PyMCModel, bz.Factored)
+        True
     """
 
     observed: Any

@@ -32,6 +32,11 @@ class StanModel(Factored):
     Attributes:
         split: the program, told apart into prior and likelihood.
         draws: (draws, width) unconstrained draws from the prior, or None if the program draws them.
+
+    Example:
+        >>> import bracketz as bz
+        >>> issubclass(bz.StanModel, bz.Factored)
+        True
     """
 
     split: Split = static()

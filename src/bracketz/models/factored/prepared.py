@@ -32,6 +32,7 @@ class Prepared:
 
     Attributes:
         model: with kernels; its evidence is that of the model it was made from.
+        adopt: a state of the model it was made from -> the same as a state of ``model``.
         begins_at: "prior" or "reference".
         schedule: inverse temperatures in equal parts of the path's length; None: nothing is known.
         lengths: of the paths looked at, by where they begin.
