@@ -135,6 +135,7 @@ def test_plain_machines_do():
         ["schedule.py"],
         ["device.py"],
         ["honesty.py", "--only", "betting"],
+        ["your_model.py", "--without-others"],
     ],
     ids=lambda command: command[0],
 )

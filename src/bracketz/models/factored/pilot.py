@@ -249,7 +249,8 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
     population, prior = _begin(model, y, key_begin, count)
     _refuse(model, population, np.asarray(prior))
     dense = flat.size <= DENSE
-    beta, length, size = 0.0, 0.0, jnp.asarray(0.5)
+    # With a type of its own, as the moves give it back: else the first move compiles apart.
+    beta, length, size = 0.0, 0.0, jnp.asarray(0.5, float)
     stages = [Stage(0.0, _root(population, dense), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
     evaluations = count
     while beta < 1:
