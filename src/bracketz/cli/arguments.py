@@ -11,10 +11,11 @@ from bracketz.data.table import Table
 from bracketz.errors import InputError, unknown
 
 #: Arguments that are a size or a choice, never a matrix.
-SIZES = frozenset(
-    "n m k d j t p q rows columns cols size length count groups clusters components classes levels"
-    " dim dims degree order steps horizon seed".split()
-)
+SIZES = {
+    *"nmkdjtpq",
+    *("rows", "columns", "cols", "size", "length", "count", "dim", "dims", "degree", "order"),
+    *("groups", "clusters", "components", "classes", "levels", "steps", "horizon", "seed"),
+}
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,9 @@ def _member(module: types.ModuleType, name: str, place: str) -> Any:
         return found[rest]
     for part in rest.split(".") if rest else ():
         if not hasattr(found, part):
-            raise unknown(f"name in {first} of {place}", part, (n for n in dir(found) if n[0] != "_"))
+            raise unknown(
+                f"name in {first} of {place}", part, (n for n in dir(found) if n[0] != "_")
+            )
         found = getattr(found, part)
     return found
 
@@ -215,5 +217,3 @@ def refusal(found: Any, name: str) -> InputError:
         if not isinstance(found, type)
         else f"'{attribute}' in {place} is not a bracketz.Model class; see docs/extending.md"
     )
-
-

@@ -99,7 +99,7 @@ def make_estimator(name: str, words: list[str]):
         # Asked for, so that the schedule of a pilot does not take its place.
         from bracketz.paths import schedule_named
 
-        delta = knobs.get("delta", getattr(cls, "delta", None))
+        delta = knobs.get("delta", cls.delta)
         knobs["schedule"] = schedule_named(knobs["schedule"], delta=delta)
     return cls(**knobs)
 

@@ -200,7 +200,7 @@ def _function(asked: Asked, function: Callable, given: dict[str, Any]) -> Found:
     if asked.data is not None and asked.kind == ".npz":
         given = _kept(load(asked.data)) | given
     bound = arguments.bind(function, asked.name, asked.table, asked.observed, given)
-    more = {"observed": bound.sites} if bound.sites else {}
+    more: dict[str, Any] = {"observed": bound.sites} if bound.sites else {}
     with (
         waiting("reading the NumPyro model", asked.quiet),
         own.told(asked.name, own.file_of(function), ours=False),
@@ -223,10 +223,10 @@ def _stan(asked: Asked) -> Model:
         raise InputError(
             f"{asked.name} has its numbers from --stan-data, so --set and --components say nothing"
         )
-    names = {"observed": tuple(asked.observed)} if asked.observed else {}
+    names: dict[str, Any] = {"observed": tuple(asked.observed)} if asked.observed else {}
     try:
         with waiting("compiling the Stan program", asked.quiet):
-            return from_stan(Path(asked.name), asked.stan_data, **names)  # type: ignore[arg-type]
+            return from_stan(Path(asked.name), asked.stan_data, **names)
     except InputError as error:
         said = str(error).replace("`data`", "--stan-data").replace("`observed`", "--observe")
         raise InputError(said) from error
