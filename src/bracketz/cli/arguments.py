@@ -122,8 +122,8 @@ def bind(
     if table is None:
         if left := required(function, values):
             raise InputError(
-                f"{label} needs {_listed(left)}: give a table whose columns they are by --data"
-                f" FILE.csv, or a number by --set {left[0]}=VALUE"
+                f"{label} needs {_listed(left)}: columns come from --data FILE.csv, a number from"
+                f" --set {left[0]}=VALUE"
             )
         return Arguments(values, {}, (), tuple(observe), ())
     table.require_names()

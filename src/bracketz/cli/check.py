@@ -68,10 +68,12 @@ def check(
         model, covariates, components, settings, rows, columns, observe, stan_data, json
     )
     chosen = problem.without_data(asked).model
-    shape = (
-        chosen.default_shape[0] if rows is None else rows,
-        chosen.default_shape[1] if columns is None else columns,
-    )
+    shape = None
+    if rows is not None or columns is not None:
+        shape = (
+            chosen.default_shape[0] if rows is None else rows,
+            chosen.default_shape[1] if columns is None else columns,
+        )
     session = Session(progress=ProgressBar(quiet=json))
     answer = kit.run(
         chosen,

@@ -263,9 +263,9 @@ def _of_function(asked: Asked, found: Found, model: Factored) -> Data:
     """The observed columns, as the function was given them or by the names of its sites."""
     bound, table = found.arguments, asked.table
     assert bound is not None and table is not None
-    found.said(ignored=False, quiet=asked.quiet)
     if bound.sites:
         columns = {name: table.column(name) for name in bound.sites}
+        found.said(ignored=False, quiet=asked.quiet)
         return Data(next(iter(columns.values())) if len(columns) == 1 else columns)
     if model.own_data is None:
         raise InputError(
@@ -273,6 +273,7 @@ def _of_function(asked: Asked, found: Found, model: Factored) -> Data:
         )
     if asked.observed and (left := [n for n in asked.observed if n not in bound.data]):
         raise InputError(f"{left[0]} is no argument of {asked.name} that is observed")
+    found.said(ignored=False, quiet=asked.quiet)
     return Data(model.own_data)
 
 
