@@ -55,8 +55,8 @@ def sandwich(
         bool | None,
         typer.Option(
             "--reference/--no-reference",
-            help="Begin at a fitted reference, or at the prior; of models made of a prior and a"
-            " likelihood.",
+            help="Begin at a fitted reference, or (--no-reference) at the prior; of your own"
+            " model.",
             show_default="whichever path is shorter",
         ),
     ] = None,
@@ -65,7 +65,7 @@ def sandwich(
         typer.Option(
             help="Of the tempered path: sigmoid, linear, or adapted to a pilot.",
             autocompletion=one_of("sigmoid", "linear", "adapted"),
-            show_default="sigmoid, or what the pilot of your own model found",
+            show_default="sigmoid; your own model: by a pilot",
         ),
     ] = None,
     pilot: Annotated[

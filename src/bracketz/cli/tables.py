@@ -77,7 +77,7 @@ def print_models(models: list[dict]) -> None:
         highlight=False,
     )
     console.print(
-        "Your own, in NumPyro, PyMC, Stan or JAX: bracketz sandwich models.py:name, or file.stan.",
+        "Your own, in NumPyro, PyMC, Stan or JAX: bracketz sandwich models.py:name",
         highlight=False,
     )
 
