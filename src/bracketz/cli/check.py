@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from bracketz.cli.options import Columns, Components, Json, Level, ModelName, Rows, Seed, Settings
+from bracketz.cli.options import (
+    Columns,
+    Components,
+    Covariates,
+    Json,
+    Level,
+    ModelName,
+    Observe,
+    Rows,
+    Seed,
+    Settings,
+    StanData,
+)
 from bracketz.errors import InputError
 
 
@@ -23,6 +35,9 @@ def check(
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
+    covariates: Covariates = None,
+    observe: Observe = None,
+    stan_data: StanData = None,
     report: Annotated[
         Path | None, typer.Option(help="Folder for pictures, a page and the numbers.")
     ] = None,
@@ -35,10 +50,10 @@ def check(
     Exact checks come first, then statistical ones; a correct model fails anything with probability
     at most 1 %. Exit code 1: a check failed.
 
-    [dim]bracketz check my_module:MyModel --level quick[/dim]
+    [dim]bracketz check models.py:regression --level quick[/dim]
     """
     from bracketz import check as kit
-    from bracketz.cli import parsing, tables
+    from bracketz.cli import problem, tables
     from bracketz.cli.progress import ProgressBar
     from bracketz.engine.session import Session
 
@@ -49,11 +64,16 @@ def check(
             raise InputError(
                 f"{report} is not empty; add --force to write there, or name another folder"
             )
-    chosen = parsing.make_model(model, components, settings or [])
-    shape = (
-        chosen.default_shape[0] if rows is None else rows,
-        chosen.default_shape[1] if columns is None else columns,
+    asked = problem.Asked(
+        model, covariates, components, settings, rows, columns, observe, stan_data, json
     )
+    chosen = problem.without_data(asked).model
+    shape = None
+    if rows is not None or columns is not None:
+        shape = (
+            chosen.default_shape[0] if rows is None else rows,
+            chosen.default_shape[1] if columns is None else columns,
+        )
     session = Session(progress=ProgressBar(quiet=json))
     answer = kit.run(
         chosen,

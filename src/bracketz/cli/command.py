@@ -24,6 +24,13 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list:
         return _plain(super().get_params(ctx))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Without a column for ``--no-...``, which would take the room of the sentences: these name
+        it. (Words have been parsed by now.)"""
+        for param in self.params:
+            param.secondary_opts = []
+        super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         from bracketz.cli.progress import waiting
 

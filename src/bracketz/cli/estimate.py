@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from bracketz.cli.names import complete_estimator
-from bracketz.cli.options import CheckpointFile, Components, Json, ModelName, Resume, Seed, Settings
+from bracketz.cli.options import (
+    CheckpointFile,
+    Components,
+    Json,
+    ModelName,
+    Observe,
+    Resume,
+    Seed,
+    Settings,
+    StanData,
+)
 from bracketz.errors import InputError
 
 
@@ -22,8 +32,14 @@ def estimate(
         ),
     ],
     data: Annotated[
-        Path, typer.Option(help="sim.npz from bracketz simulate, or observed data as .npy or .csv.")
-    ],
+        Path | None,
+        typer.Option(
+            help="sim.npz from bracketz simulate, or observed data as .npy or .csv; without it,"
+            " your model's own."
+        ),
+    ] = None,
+    observe: Observe = None,
+    stan_data: StanData = None,
     components: Components = None,
     settings: Settings = None,
     trials: Annotated[int, typer.Option(help="Independent repetitions.")] = 25,
@@ -35,13 +51,18 @@ def estimate(
     """Run one estimator; its knobs are further options, such as --distributions 1000 for ais.
 
     [dim]bracketz estimate clustering ais --data sim.npz --distributions 1000[/dim]
+
+    [dim]bracketz estimate models.py:regression ais --data my.csv --observe y[/dim]
     """
-    from bracketz.cli import parsing, tables
+    from bracketz.cli import parsing, problem, tables
     from bracketz.data.identity import identity
     from bracketz.estimators.base import estimate as run_estimate
 
     chosen_estimator = parsing.make_estimator(estimator, context.args)
-    chosen, loaded = parsing.load_problem(model, data, components, settings or [])
+    asked = problem.Asked(
+        model, data, components, settings, observe=observe, stan_data=stan_data, quiet=json
+    )
+    chosen, loaded = problem.observed(asked)
     if refusal := chosen_estimator.refusal(chosen, loaded.simulated):
         raise InputError(refusal)
     what = {"command": "estimate", "estimator": estimator, "trials": trials, "seed": seed}

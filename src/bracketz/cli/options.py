@@ -11,9 +11,20 @@ ModelName = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="clustering, low-rank, binary-attributes, or your own module:Class.",
+        help="clustering, low-rank, binary-attributes, or your own: models.py:name.",
         autocompletion=complete_model,
     ),
+]
+Covariates = Annotated[
+    Path | None,
+    typer.Option("--data", help="A .csv whose columns are the arguments of your NumPyro function."),
+]
+Observe = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="The observed column of a .csv; several with commas."),
+]
+StanData = Annotated[
+    Path | None, typer.Option(metavar="FILE.json", help="The data of a Stan program.")
 ]
 Seed = Annotated[int, typer.Option(help="Everything random follows from this number.")]
 Json = Annotated[
@@ -27,7 +38,11 @@ Components = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A hyperparameter; see: bracketz models."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A hyperparameter (see: bracketz models), or an argument of your function.",
+    ),
 ]
 Level = Annotated[
     str,

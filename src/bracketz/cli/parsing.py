@@ -33,11 +33,24 @@ def _convert(text: str, annotation: Any, name: str) -> Any:
     return numbers
 
 
-def make_model(name: str, components: int | None, settings: list[str], base: dict | None = None):
-    """The model with ``--components`` and ``--set NAME=VALUE`` applied over ``base``."""
+def make_model(name: str, components: int | None, settings: list[str]):
+    """A shipped model, or one of a class ``module:Class``, with ``--components`` and
+    ``--set NAME=VALUE`` applied."""
     from bracketz.models.registry import model_class
 
-    cls = model_class(name)
+    return make_from_class(model_class(name), name, components, settings)
+
+
+def require_dataclass(cls: type) -> None:
+    """Refuse a class that JAX cannot look inside."""
+    if not dataclasses.is_dataclass(cls):
+        raise InputError(f"{cls.__name__} must be decorated with @bracketz.pytree_dataclass")
+
+
+def make_from_class(
+    cls: Any, name: str, components: int | None, settings: list[str], base: dict | None = None
+):
+    """The model with ``--components`` and ``--set NAME=VALUE`` applied over ``base``."""
     hints = typing.get_type_hints(cls)
     fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
     values: dict[str, Any] = dict(base or {})
@@ -61,19 +74,6 @@ def make_model(name: str, components: int | None, settings: list[str], base: dic
         raise InputError(f"cannot make {name}: {error}") from None
 
 
-def load_problem(name: str, file: Path, components: int | None, settings: list[str]):
-    """(model, data). A simulation carries its model's hyperparameters with it."""
-    from bracketz.data.files import load
-
-    base = None
-    if file.suffix.lower() == ".npz":
-        meta = load(file).meta
-        if meta["model"] == name:
-            base = {k: v for k, v in meta["hyperparameters"].items() if v is not None}
-    model = make_model(name, components, settings, base)
-    return model, load(file, model)
-
-
 def make_estimator(name: str, words: list[str]):
     """The estimator with its knobs from words such as ``--distributions 1000``."""
     from bracketz.estimators.registry import ESTIMATORS
@@ -95,22 +95,40 @@ def make_estimator(name: str, words: list[str]):
                 raise InputError(f"--{option} needs a value")
             text = words.pop(0)
         knobs[fields[option]] = _convert(text, hints[fields[option]], option)
+    if isinstance(knobs.get("schedule"), str):
+        # Asked for, so that the schedule of a pilot does not take its place.
+        from bracketz.paths import schedule_named
+
+        delta = knobs.get("delta", cls.delta)
+        knobs["schedule"] = schedule_named(knobs["schedule"], delta=delta)
     return cls(**knobs)
 
 
-def make_path(name: str, schedule: str, pilot: int):
-    """The path behind ``--path``, with the schedule behind ``--schedule``."""
+def make_path(name: str, schedule: str | None, pilot: int):
+    """The path behind ``--path``, with the schedule behind ``--schedule``; None where there is
+    nothing to say."""
     from bracketz.paths import PATHS, Tempered, schedule_named
 
     if name not in PATHS:
         raise unknown("path", name, PATHS)
     if PATHS[name] is Tempered:
-        return Tempered(schedule_named(schedule, pilot=pilot))
-    if schedule != "sigmoid":
+        return None if schedule is None else Tempered(schedule_named(schedule, pilot=pilot))
+    if schedule not in (None, "sigmoid"):
         raise InputError(
             f"--schedule {schedule} is for the tempered path; leave it out, or take --path tempered"
         )
     return PATHS[name]()
+
+
+def _digest(y: Any) -> str:
+    """A hash of data: of an array's bytes, or of several arrays with their names."""
+    import jax
+    import numpy as np
+
+    hashed = hashlib.sha256()
+    for path, leaf in jax.tree_util.tree_flatten_with_path(y)[0]:
+        hashed.update(jax.tree_util.keystr(path).encode() + np.asarray(leaf).tobytes())
+    return hashed.hexdigest()
 
 
 def make_session(
@@ -137,7 +155,7 @@ def make_session(
         if not checkpoint.parent.is_dir():
             raise InputError(f"the folder {checkpoint.parent} does not exist; make it first")
         identity = what | {
-            "data": hashlib.sha256(y.tobytes()).hexdigest(),
+            "data": _digest(y),
             "version": _version.__version__,
         }
         every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))

@@ -87,6 +87,7 @@ class ProgressBar(Notes):
     """One bar for the run under way, or a spinner where there are no steps to count."""
 
     _spinner: "_Spinner | None" = None
+    _sentence = ""  # beside the spinner
 
     def begin(self, label: str, total: int | None, done: int) -> None:
         self._still()
@@ -112,20 +113,27 @@ class ProgressBar(Notes):
 
     @contextmanager
     def working(self, sentence: str) -> Iterator[None]:
-        """Beside the bar if there is one, else with a spinner, until the next bar begins."""
+        """Beside the bar if there is one, else with a spinner, until the next bar begins; then
+        what was said before goes on."""
         if self._bar is not None:
             self._bar.update(self._task, value=sentence)
             yield
             return
-        self._still()
-        if self.seen:
-            self._spinner = _Spinner(self.console, sentence)
+        before = self._sentence
+        self._spin(sentence)
         try:
             yield
         finally:
-            self._still()
+            self._spin(before if self._sentence == sentence else "")
+
+    def _spin(self, sentence: str) -> None:
+        self._still()
+        self._sentence = sentence
+        if self.seen and sentence:
+            self._spinner = _Spinner(self.console, sentence)
 
     def _still(self) -> None:
+        self._sentence = ""
         if self._spinner is not None:
             self._spinner.stop()
             self._spinner = None

@@ -12,19 +12,26 @@ from bracketz.cli.options import (
     Components,
     Json,
     ModelName,
+    Observe,
     Resume,
     Rows,
     Seed,
     Settings,
+    StanData,
 )
-from bracketz.errors import InputError
 
 
 def sandwich(
     model: ModelName,
     data: Annotated[
-        Path | None, typer.Option(help="sim.npz; without it, data are simulated here.")
+        Path | None,
+        typer.Option(
+            help="sim.npz; without it, data are simulated here. Or a .csv: covariates of your"
+            " NumPyro function."
+        ),
     ] = None,
+    observe: Observe = None,
+    stan_data: StanData = None,
     rows: Rows = None,
     columns: Columns = None,
     components: Components = None,
@@ -44,13 +51,23 @@ def sandwich(
             autocompletion=one_of("tempered", "prefix"),
         ),
     ] = "tempered",
+    reference: Annotated[
+        bool | None,
+        typer.Option(
+            "--reference/--no-reference",
+            help="Begin at a fitted reference, or (--no-reference) at the prior; of your own"
+            " model.",
+            show_default="whichever path is shorter",
+        ),
+    ] = None,
     schedule: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Of the tempered path: sigmoid, linear, or adapted to a pilot.",
             autocompletion=one_of("sigmoid", "linear", "adapted"),
+            show_default="sigmoid; your own model: by a pilot",
         ),
-    ] = "sigmoid",
+    ] = None,
     pilot: Annotated[
         int, typer.Option(help="Distributions of the pilot of --schedule adapted.")
     ] = 256,
@@ -82,39 +99,35 @@ def sandwich(
     Exit code 1: not converged.
 
     [dim]bracketz sandwich clustering --gap 0.5[/dim]
+
+    [dim]bracketz sandwich models.py:regression --data my.csv[/dim]
     """
-    from bracketz.cli import parsing, tables
-    from bracketz.cli.progress import waiting
-    from bracketz.data import simulate
+    from bracketz.cli import parsing, problem, tables
     from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
     from bracketz.inference import sandwich as run_sandwich
 
     if plot is not None:
         refuse_existing(plot, force)
-    if data is None:
-        chosen = parsing.make_model(model, components, settings or [])
-        with waiting("simulating", json):
-            loaded = simulate(chosen, rows, columns, seed)
-    else:
-        if rows is not None or columns is not None:
-            raise InputError(
-                "--rows and --columns are for data simulated here; leave them out with --data"
-            )
-        chosen, loaded = parsing.load_problem(model, data, components, settings or [])
+    asked = problem.Asked(
+        model, data, components, settings, rows, columns, observe, stan_data, json
+    )
+    chosen, loaded = problem.simulated(asked, seed)
+    # Nothing said about the path: a model that goes through a pilot brings a schedule of its own.
     along = parsing.make_path(path, schedule, pilot)
     knobs: dict[str, Any] = {
         "gap": gap,
         "chains": chains,
         "seed": seed,
         "confidence": confidence,
+        "reference": reference,
         "sweeps": sweeps,
         "particles": particles,
         "first": first,
         "max_effort": max_effort,
         "looks": looks,
     }
-    named = {"command": "sandwich", "path": path, "schedule": schedule, "pilot": pilot}
+    named = {"command": "sandwich", "path": path, "schedule": schedule or "sigmoid", "pilot": pilot}
     session = parsing.make_session(
         knobs | named | identity(chosen),
         loaded.y,

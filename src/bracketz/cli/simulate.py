@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from bracketz.cli.options import Columns, Components, Json, ModelName, Rows, Seed, Settings
+from bracketz.cli.options import (
+    Columns,
+    Components,
+    Covariates,
+    Json,
+    ModelName,
+    Observe,
+    Rows,
+    Seed,
+    Settings,
+    StanData,
+)
 from bracketz.errors import InputError
 
 
@@ -16,6 +27,9 @@ def simulate(
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
+    covariates: Covariates = None,
+    observe: Observe = None,
+    stan_data: StanData = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out.")] = False,
     seed: Seed = 0,
     json: Json = False,
@@ -25,7 +39,7 @@ def simulate(
     [dim]bracketz simulate clustering --rows 50 --columns 25 --components 10 --out sim.npz[/dim]
     """
     from bracketz import data
-    from bracketz.cli import parsing, tables
+    from bracketz.cli import problem, tables
     from bracketz.cli.progress import waiting
     from bracketz.data.files import refuse_existing
     from bracketz.data.identity import described
@@ -33,12 +47,15 @@ def simulate(
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz, got {out}")
     refuse_existing(out, force)
-    chosen = parsing.make_model(model, components, settings or [])
+    asked = problem.Asked(
+        model, covariates, components, settings, rows, columns, observe, stan_data, json
+    )
+    found = problem.without_data(asked)
     with waiting("simulating", json):
-        drawn = data.simulate(chosen, rows, columns, seed)
+        drawn = found.simulation(rows, columns, seed)
     data.save(drawn, out, force=force)
-    n, d = drawn.y.shape
+    n, d = problem.size(drawn.y)
     if json:
         tables.print_json(described(drawn.meta) | {"out": str(out), "rows": n, "columns": d})
     else:
-        print(f"{out}: {n} rows, {d} columns and the exact sample, seed {seed}")
+        print(f"{out}: {problem.sized(drawn.y)} and the exact sample, seed {seed}")

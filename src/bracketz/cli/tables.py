@@ -76,6 +76,10 @@ def print_models(models: list[dict]) -> None:
         "Under each model: its hyperparameters and their defaults; --set NAME=VALUE changes one.",
         highlight=False,
     )
+    console.print(
+        "Your own, in NumPyro, PyMC, Stan or JAX: bracketz sandwich models.py:name",
+        highlight=False,
+    )
 
 
 def _unbroken(words: list[str], width: int) -> Text:

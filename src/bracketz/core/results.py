@@ -4,6 +4,7 @@ import enum
 import html
 import math
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -165,7 +166,12 @@ class Estimate:
                 f"{mean:.2f} on average, 95 % interval for that mean [{low:.2f}, {high:.2f}]",
             ),
             ("trials", str(self.trials)),
-            *((name, f"{np.mean(values):.0f} on average") for name, values in self.details.items()),
+            *(
+                (name, f"{np.mean(values):.0f} on average")
+                for name, values in self.details.items()
+                if name != "preparation"
+            ),
+            *preparation_rows(self.details.get("preparation")),
             ("knobs", ", ".join(f"{k} {v}" for k, v in self.knobs.items() if v is not None)),
             ("time", f"{self.seconds.run:.2f} s, and {self.seconds.compile:.1f} s to compile"),
         ]
@@ -208,6 +214,25 @@ class Estimate:
             "expected": {"mean": mean, "confidence": 0.95, "low": low, "high": high},
         }
         return finite_json(asdict(self) | extra)
+
+
+def preparation_rows(told: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Where a path begins and why, and what moves along it, as (name, value); nothing where there
+    was no pilot.
+
+    Args:
+        told: what ``Prepared.told`` says.
+
+    Returns:
+        The rows.
+    """
+    if told is None:
+        return []
+    doubt = "" if told["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
+    return [
+        ("begins at", f"the {told['begins_at']}: {told['because']}{doubt}"),
+        ("kernel", f"{told['kernel']}, tuned by a pilot of {told['seconds']:.1f} s"),
+    ]
 
 
 def lower_share(chains: int) -> float:

@@ -6,7 +6,6 @@ state (``state.0.b``); the model's own arrays (covariates) as ``model.NAME``; an
 text. Nothing is ever pickled.
 """
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -20,6 +19,7 @@ from bracketz.core.model import Model, Shape
 from bracketz.core.precision import double_precision
 from bracketz.data.dataset import IGNORE, Data, checked_array
 from bracketz.data.identity import described, hyperparameters, is_description, model_label
+from bracketz.data.table import is_number, read_table
 from bracketz.engine import npz
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
@@ -110,7 +110,8 @@ def load(path: str | Path, model: Model | None = None, *, missing: bool = False)
 
     Args:
         path: the file.
-        model: whose simulation it is; needed to rebuild the exact sample.
+        model: whose simulation it is; needed to rebuild the exact sample, and for data that are
+            no table.
         missing: whether entries of observed data may be NaN (or, in a .csv, empty, NA or ?).
 
     Returns:
@@ -137,9 +138,12 @@ def load(path: str | Path, model: Model | None = None, *, missing: bool = False)
             array = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError):
             raise InputError(f"{path} is not a NumPy .npy file of numbers") from None
+        if isinstance(model, Factored):
+            return Data(model.observations(array))
         return Data(checked_array(array, str(path), missing=missing))
     if suffix == ".csv":
-        return Data(checked_array(_read_csv(path, missing), str(path), missing=missing))
+        y = checked_array(_read_csv(path, missing), str(path), missing=missing)
+        return Data(model.observations(y) if isinstance(model, Factored) else y)
     raise InputError(f"{path} must end in .npz (from bracketz simulate), .npy or .csv")
 
 
@@ -248,34 +252,13 @@ def _templates(model: Model, shape: Shape):
 
 def _read_csv(path: Path, missing: bool) -> np.ndarray:
     """Numbers, one row per line, with an optional header line."""
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if any(cell.strip() for cell in row)]
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{path} is not a text file of comma-separated numbers") from None
-    if rows and not any(_is_number(cell) for cell in rows[0]):
-        rows = rows[1:]
-    if not rows:
-        raise InputError(f"{path} has no rows of numbers")
-    width = len(rows[0])
+    rows = read_table(path).rows
     unseen = UNSEEN if missing else ()
     for number, row in enumerate(rows, start=1):
-        if len(row) != width:
-            raise InputError(
-                f"row {number} of {path} has {len(row)} values and the first has {width}"
-            )
         for cell in row:
-            if not _is_number(cell) and cell.strip() not in unseen:
-                way_out = IGNORE if cell.strip() in UNSEEN else ""
+            if not is_number(cell) and cell not in unseen:
+                way_out = IGNORE if cell in UNSEEN else ""
                 raise InputError(
-                    f"row {number} of {path} holds '{cell.strip()}', which is not a number{way_out}"
+                    f"row {number} of {path} holds '{cell}', which is not a number{way_out}"
                 )
-    return np.array([[float(cell) if _is_number(cell) else np.nan for cell in row] for row in rows])
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-        return True
-    except ValueError:
-        return False
+    return np.array([[float(cell) if is_number(cell) else np.nan for cell in row] for row in rows])

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bracketz.core.path import Path
 from bracketz.core.pytree import pytree_dataclass
 from bracketz.engine.anneal import Annealing, Particles
 from bracketz.engine.run import Outcome, Program
@@ -81,6 +82,17 @@ def edges_in_cells(num_edges: int) -> np.ndarray:
 def edge_variances(*outcomes: Outcome) -> np.ndarray:
     """Variance over chains of one edge's increment, by cell, averaged over the directions given."""
     return np.mean([np.var(o.carry.increments, axis=0, ddof=1) for o in outcomes], axis=0)
+
+
+def inverse_temperatures(path: Path) -> tuple[float, ...]:
+    """Where on a tempered path the values of ``mean_reports`` were seen: in the middle of each
+    cell."""
+    edges, per_cell = path.num_edges, edges_in_cells(path.num_edges)
+    last = np.cumsum(per_cell)
+    middle = (last - per_cell / 2)[per_cell > 0]
+    places = np.clip(np.ceil(middle), 1, edges)
+    rows = jax.vmap(lambda t: path.powers(t, 1)[0])(jnp.asarray(places))
+    return tuple(np.asarray(rows, dtype=float).tolist())
 
 
 def mean_reports(num_edges: int, *outcomes: Outcome) -> dict[str, np.ndarray]:

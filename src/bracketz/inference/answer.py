@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table, preparation_rows
 from bracketz.inference.plan import Seen, spread
 
 
@@ -40,6 +40,7 @@ class Look:
     reverse: tuple[float, ...]
     schedule_cost: float | None  # see Split; a path that refines, with one particle
     reports: dict[str, tuple[float, ...]]  # by the kernels, from the prior to the posterior
+    temperatures: tuple[float, ...] = ()  # inverse, where each of these was reported
 
     @property
     def gap(self) -> float:
@@ -266,7 +267,7 @@ class Sandwich:
             (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
             *([] if jeffreys is None else [("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")]),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),
-            *([] if self.preparation is None else [("begins at", _begins(self.preparation))]),
+            *preparation_rows(self.preparation),
             *((name, f"{np.mean(values):.2f} on average") for name, values in self.reports.items()),
             (
                 "time",
@@ -277,9 +278,3 @@ class Sandwich:
 
     def _repr_html_(self) -> str:
         return html_table(f"log evidence, {self.model}", self.rows())
-
-
-def _begins(preparation: dict[str, Any]) -> str:
-    """Where the path begins, and why."""
-    doubt = "" if preparation["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
-    return f"the {preparation['begins_at']}: {preparation['because']}{doubt}"

@@ -14,7 +14,7 @@ from bracketz.core.weights import PointEstimate, bennett, shared_start_error
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.anneal import Forward, Resampling, Reverse
-from bracketz.engine.recorder import Recorded, mean_reports
+from bracketz.engine.recorder import Recorded, inverse_temperatures, mean_reports
 from bracketz.engine.run import Outcome, compile_together, run_chains
 from bracketz.engine.schedule import Pilot, run_pilot, schedule_cost
 from bracketz.engine.session import Session
@@ -137,6 +137,7 @@ class _Runs:
             reverse=tuple(reverse.tolist()),
             schedule_cost=cost,
             reports={name: tuple(values.tolist()) for name, values in reports.items()},
+            temperatures=inverse_temperatures(path) if reports else (),
         )
 
 

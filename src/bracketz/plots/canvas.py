@@ -19,6 +19,20 @@ def figure_and_axes(ax=None, *, width: float, height: float, count: int = 1) -> 
     return figure, list(grid[0])
 
 
+def stacked_axes(*, width: float, heights: tuple[float, ...]) -> tuple[Any, list]:
+    """(a new figure, its axes, one below the other)."""
+    from matplotlib import pyplot as plt
+
+    figure, grid = plt.subplots(
+        len(heights),
+        1,
+        figsize=(width, sum(heights)),
+        squeeze=False,
+        gridspec_kw={"height_ratios": heights},
+    )
+    return figure, list(grid[:, 0])
+
+
 def save_figure(figure, path: str | Path, *, dpi: int = 160) -> None:
     """Write a figure to a file (.png, .pdf, .svg) and let go of it.
 

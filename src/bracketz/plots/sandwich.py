@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bracketz.plots.canvas import figure_and_axes
+from bracketz.plots.canvas import figure_and_axes, stacked_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
 
 
@@ -13,11 +13,12 @@ def closing_bounds(answer, ax=None):
     that decided on the effort.
 
     Single chains are dots. The ladder's bounds decided and are not part of the answer: they are
-    hollow.
+    hollow. Where the kernels reported their acceptance, a figure of its own has it below, by
+    inverse temperature, in the order and density in which the run visited these.
 
     Args:
         answer: a ``Sandwich``.
-        ax: Matplotlib axes to draw on; a new figure by default.
+        ax: Matplotlib axes to draw the bounds on; a new figure by default.
 
     Returns:
         The figure.
@@ -29,8 +30,12 @@ def closing_bounds(answer, ax=None):
         >>> bz.plots.closing_bounds(answer).axes[0].get_xlabel()
         'distributions'
     """
-    figure, (axis,) = figure_and_axes(ax, width=4.4, height=3.6)
     last, certificate = answer.looks[-1], answer.certificate
+    if ax is None and _tells_acceptance(last):
+        figure, (axis, below) = stacked_axes(width=4.4, heights=(3.6, 1.3))
+        _acceptance(last, below)
+    else:
+        figure, (axis,) = figure_and_axes(ax, width=4.4, height=3.6)
     axis.axhspan(
         certificate.low,
         certificate.high,
@@ -76,9 +81,32 @@ def closing_bounds(answer, ax=None):
     axis.set_xlabel(answer.unit)
     axis.set_ylabel("log evidence  [nats]")
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc="lower right")
+    # The bounds are on the right: the legend stands where they are not.
+    is_low = last.lower + last.upper < sum(axis.get_ylim())
+    corner = "upper right" if is_low else "lower right"
+    axis.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc=corner)
     figure.tight_layout()
     return figure
+
+
+def _tells_acceptance(look) -> bool:
+    return "acceptance" in look.reports and len(look.reports["acceptance"]) > 1
+
+
+def _acceptance(look, axis) -> None:
+    """Of the kernels, along the path: places are as far apart as the schedule has them."""
+    values = look.reports["acceptance"]
+    places = np.linspace(0, 1, len(values))
+    axis.plot(places, values, color=TRUTH, lw=1, marker="." if len(values) <= 64 else "", ms=4)
+    ticks = np.linspace(0, 1, 5)
+    betas = np.interp(ticks, places, look.temperatures)
+    axis.set_xticks(ticks, [f"{beta:.2g}" for beta in betas], fontsize=8)
+    axis.set_ylim(0, 1.02)
+    axis.set_yticks([0, 0.5, 1])
+    axis.tick_params(axis="y", labelsize=8)
+    axis.set_xlabel("inverse temperature, as the run visits them", fontsize=9)
+    axis.set_ylabel("acceptance", fontsize=9)
+    axis.spines[["top", "right"]].set_visible(False)
 
 
 def closing_bounds_of_all(answers: Sequence):
