@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.core.path import Path
+from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass
 from bracketz.engine.anneal import Annealing, Particles
 from bracketz.engine.run import Outcome, Program
@@ -89,10 +90,15 @@ def inverse_temperatures(path: Path) -> tuple[float, ...]:
     cell."""
     edges, per_cell = path.num_edges, edges_in_cells(path.num_edges)
     last = np.cumsum(per_cell)
-    middle = (last - per_cell / 2)[per_cell > 0]
-    places = np.clip(np.ceil(middle), 1, edges)
-    rows = jax.vmap(lambda t: path.powers(t, 1)[0])(jnp.asarray(places))
-    return tuple(np.asarray(rows, dtype=float).tolist())
+    places = np.clip(np.ceil(last - per_cell / 2), 1, edges)
+    with double_precision():  # of all cells: one compilation for any number of edges
+        rows = np.asarray(_first_powers(path, places))
+    return tuple(rows[per_cell > 0].tolist())
+
+
+@jax.jit
+def _first_powers(path: Path, places):
+    return jax.vmap(lambda t: path.powers(t, 1)[0])(places)
 
 
 def mean_reports(num_edges: int, *outcomes: Outcome) -> dict[str, np.ndarray]:
