@@ -2,8 +2,8 @@
 
     python benchmarks/your_model.py [--json] [--smoke] [--only four,data,hard] [--seeds 20]
                                     [--others 5] [--without-others] [--data-dir DIR]
-                                    [--gap 0.2] [--chains 256]
-    python benchmarks/your_model.py --truth     # computes your_model_truth.json again; an hour
+                                    [--gap 0.2] [--chains 256] [--markdown FILE]
+    python benchmarks/your_model.py --truth     # computes your_model_truth.json again
 
 - four: three centres in the plane, a low-rank matrix with a rotation symmetry, logistic and linear
   regression. 20 data sets each, ``bz.sandwich(model, data, gap=0.2, chains=256)``: root mean
@@ -19,7 +19,8 @@
   100. No goals: what simple Hamiltonian Monte Carlo is nats off at.
 
 The truth is closed-form for linear regression. For the others it is kept in your_model_truth.json:
-forward chains from the prior, independent of each other and many, with the standard error beside.
+many forward chains, independent of each other and of the runs judged here (longer, with pilots and
+seeds of their own), with the standard error beside; no exact sample is used.
 Runs on JAX's default device; times mean nothing on a busy machine.
 """
 
@@ -316,6 +317,12 @@ def data(options) -> tuple[list[Row], list[Table], dict[str, Any]]:
     return rows, [Table("data: logistic regression, N(0, 1) coefficients", columns, lines)], details
 
 
+def markdown(table: Table) -> str:
+    """The table as Markdown."""
+    lines = [table.columns, ["---"] * len(table.columns), *table.rows]
+    return f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def run(options) -> Report:
     use_all_cores()  # before anything asks JAX for its devices
     if options.smoke:
@@ -344,6 +351,8 @@ def run(options) -> Report:
         " calls, pilot included, compilation apart (PyMC's is part of its seconds). PyMC and"
         " BlackJAX give one number: no bound from above, and no certificate."
     ]
+    if options.markdown:
+        options.markdown.write_text("\n\n".join([*map(markdown, tables), *notes]) + "\n")
     return Report("your_model", rows, tables, notes, details)
 
 
@@ -355,6 +364,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, help="folder of ionosphere.csv and sonar.csv")
     parser.add_argument("--gap", type=float, default=0.2, help="what the sandwich is asked for")
     parser.add_argument("--chains", type=int, default=256, help="in each direction")
+    parser.add_argument("--markdown", type=Path, help="write the tables into this file as Markdown")
     parser.add_argument("--truth", action="store_true", help="compute the truth again first")
 
 
