@@ -49,9 +49,9 @@ def lines_of(module, make) -> int:
     names = inspect.unwrap(make).__code__.co_names
     for name in names:  # a lambda around the function that is the model
         found = getattr(module, name, None)
-        if inspect.isfunction(found) and found.__module__ == module.__name__:
-            if found.__name__ != "covariates":
-                function = found
+        own = inspect.isfunction(found) and found.__module__ == module.__name__
+        if own and name != "covariates":
+            function = found
     source = inspect.getsource(function)
     doc = inspect.getdoc(function)
     count = sum(bool(line.strip()) for line in source.splitlines())
