@@ -108,6 +108,27 @@ def test_what_is_tuned_depends_on_y_and_the_seed_alone():
     assert not all(jax.tree.leaves(jax.tree.map(np.array_equal, first, another)))
 
 
+def test_reverse_chains_do_not_begin_at_one_place():
+    """They share one exact sample; a few sweeps of the posterior's own kernel spread them over the
+    posterior, of which they stay samples."""
+    from bracketz.engine.anneal import Reverse
+
+    with double_precision():
+        data = bz.simulate(LINE, seed=3)
+        prepared = bz.prepare(LINE, data.y)
+        path = bz.Tempered().through(4)
+        program = Reverse(prepared.model, data.y, path, prepared.adopt(data.exact))
+        keys = jax.random.split(jax.random.key(1), 500)
+        begun = jax.jit(jax.vmap(program.start))(keys).states.vector[:, 0]
+        X = np.asarray(LINE.X)
+        precision = np.eye(3) + X.T @ X / LINE.noise**2
+        mean = np.linalg.solve(precision, X.T @ data.y / LINE.noise**2)
+        reference = prepared.model.model.reference
+        x = np.asarray(jax.vmap(reference.place)(begun))
+        z = (x - mean) @ np.linalg.cholesky(precision)
+        assert np.all(np.abs(z.mean(0)) < 0.3) and np.all(np.abs(z.var(0) - 1) < 0.3)
+
+
 @pytest.mark.slow
 def test_weights_average_to_the_evidence_both_ways_with_the_pilot_inside():
     """Over 100 data sets E[w / p(y)] = 1 forwards and E[p(y) / w] = 1 backwards, where the pilot,

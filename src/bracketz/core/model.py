@@ -46,6 +46,9 @@ class Model(ABC):
 
     #: Every subclass is a dataclass; said here so that its fields can be asked for.
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    #: Sweeps at full powers that a reverse chain makes before it leaves: it stays an exact
+    #: posterior sample, and chains that share one no longer begin at one place.
+    settling: ClassVar[int] = 0
     #: Size of the data where none is asked for.
     default_shape: ClassVar[Shape] = (50, 25)
 

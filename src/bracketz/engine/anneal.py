@@ -192,7 +192,16 @@ class Reverse(Annealing):
     def start(self, key):
         # One exact sample for all particles: each is exact marginally, which is all E[w] needs.
         states = jax.tree.map(lambda a: jnp.stack([a] * self.particles), self.exact)
-        return Particles(states, jnp.zeros(self.particles))
+        return Particles(self.settled(key, states), jnp.zeros(self.particles))
+
+    def settled(self, key, states):
+        """Posterior samples after ``Model.settling`` sweeps of the posterior's own kernel."""
+        if not self.model.settling:
+            return states
+        kernel = self.model.kernel(self.y, jnp.ones(self.model.num_rows(self.y)))
+        keys = jax.random.split(key, self.particles)
+        states = jax.tree.map(jnp.asarray, states)
+        return jax.vmap(Repeat(kernel, self.model.settling).step)(keys, states)
 
     def step_and_report(self, key, carry, index):
         t = self.path.num_edges - index

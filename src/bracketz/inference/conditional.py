@@ -172,7 +172,7 @@ class FromDraws(Reverse):
         count = jax.tree.leaves(self.exact)[0].shape[0]
         chosen = jax.random.randint(key, (1,), 0, count)
         states = jax.tree.map(lambda a: jnp.asarray(a)[chosen], self.exact)
-        return Particles(states, jnp.zeros(1))
+        return Particles(self.settled(key, states), jnp.zeros(1))
 
 
 def _states(model: Model, posterior: Any) -> tuple[Any, int]:

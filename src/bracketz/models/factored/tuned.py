@@ -51,6 +51,9 @@ class Tuned(Model):
     model: Factored
     tuning: Tuning
 
+    #: A quarter period each: after these hardly anything is left of where a chain began.
+    settling = 4
+
     def adopt(self, state) -> Position:
         """A state of the model as one of this."""
         return Position(*Flattening(self.model).split(state))
