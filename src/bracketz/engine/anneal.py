@@ -139,7 +139,7 @@ class Forward(Annealing):
     """Prior to posterior: lower bounds."""
 
     model: Model
-    y: jax.Array | np.ndarray
+    y: Any
     path: Path
     sweeps: Any = 1
     resampling: Resampling = Resampling()
@@ -180,7 +180,7 @@ class Reverse(Annealing):
     first."""
 
     model: Model
-    y: jax.Array | np.ndarray
+    y: Any
     path: Path
     exact: State
     sweeps: Any = 1
