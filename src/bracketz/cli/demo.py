@@ -14,7 +14,7 @@ def demo(
         "demo"
     ),
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is in --out.")] = False,
-    seed: Seed = 3,  # one with which no bounds cross, for a first look
+    seed: Seed = 16,  # one with which no bounds cross, for a first look
     json: Json = False,
 ) -> None:
     """Sandwich the paper's three models at the paper's size, to a gap of at most 1 nat."""
