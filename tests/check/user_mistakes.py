@@ -312,7 +312,8 @@ MISTAKES = (
             ),
         ),
         PRIOR,
-        "draws of `theta`",
+        # Of `theta` or of `log_tau`: either has the wrong law given the other.
+        "by `sample_prior` do not have the law",
     ),
     Mistake(
         "rate of a gamma prior for its scale",

@@ -248,12 +248,10 @@ def test_a_comparison_fits(capsys, monkeypatch, validated):
 
 
 def test_ctrl_c_says_how_to_go_on(screen, monkeypatch, capsys):
-    from bracketz.cli import parsing
-
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parsing, "make_model", interrupted)
+    monkeypatch.setattr("bracketz.check.run", interrupted)
     monkeypatch.setattr(sys, "argv", ["bracketz", "check", "clustering"])
     with pytest.raises(SystemExit) as stop:
         main()

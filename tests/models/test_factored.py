@@ -321,6 +321,21 @@ def test_densities_that_are_no_numbers_are_named(name):
         bz.estimate(model, np.zeros(20), "ais")
 
 
+def test_a_posterior_that_collapses_is_refused_in_a_sentence():
+    """Data that fit exactly, and a noise that may go to 0: the evidence has no upper bound."""
+    numpyro = pytest.importorskip("numpyro")
+    dist = pytest.importorskip("numpyro.distributions")
+
+    def regression(X, y=None):
+        beta = numpyro.sample("beta", dist.Normal(0, 1).expand([3]).to_event(1))
+        sigma = numpyro.sample("sigma", dist.HalfNormal(1.0))
+        numpyro.sample("y", dist.Normal(X @ beta, sigma), obs=y)
+
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises((bz.InputError, bz.NumericalError)):
+        bz.estimate(bz.from_numpyro(regression, X), X @ np.array([1.0, -0.5, 0.0]), "ais")
+
+
 def test_other_refusals():
     data = bz.simulate(LINE, seed=0)
     with pytest.raises(bz.InputError, match=r"must have shape \(20,\), got \(19,\)"):

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError, broken
-from bracketz.models.factored import Prepared, prepare
+from bracketz.models.factored import Factored, Prepared, prepare
 from bracketz.paths.schedules import Schedule
 
 #: Of estimators that begin at the exact sample: E[w] = 1 / p(y) holds over exact samples, and one
@@ -231,7 +232,7 @@ def estimate(
         raise InputError(refusal)
     session = session or Session()
     with double_precision():
-        with session.working("pilot"):
+        with session.working("pilot") if isinstance(model, Factored) else nullcontext():
             prepared = prepare(
                 model,
                 data.y,

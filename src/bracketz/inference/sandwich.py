@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ from bracketz.inference.plan import (
     plan,
     spread,
 )
-from bracketz.models.factored import prepare, require_rows
+from bracketz.models.factored import Factored, prepare, require_rows
 from bracketz.paths import Tempered
 
 #: An inversion of the bounds that chance brings about with a probability below this is no chance.
@@ -251,7 +252,7 @@ def sandwich(
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
     session, lowest = session or Session(), effort
-    with session.working("pilot"):
+    with session.working("pilot") if isinstance(model, Factored) else nullcontext():
         prepared = prepare(
             model, data.y, seed=seed, reference=reference, note=session.progress.note
         )

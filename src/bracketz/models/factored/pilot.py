@@ -251,7 +251,7 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
     dense = flat.size <= DENSE
     # With a type of its own, as the moves give it back: else the first move compiles apart.
     beta, length, size = 0.0, 0.0, jnp.asarray(0.5, float)
-    stages = [Stage(0.0, _root(population, dense), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
+    stages = [Stage(0.0, _root(population, dense, model.label), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
     evaluations = count
     while beta < 1:
         if len(stages) > MOST_STAGES:
@@ -262,7 +262,7 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
         key, key_temper, key_move = jax.random.split(key, 3)
         following, population, part = _temper(population, beta, key_temper)
         following, length = float(following), length + float(part)
-        root = _root(population, dense)
+        root = _root(population, dense, model.label)
         before, beta = population.terms, following
         kept = []
         for key_turn in jax.random.split(key_move, LAST if beta == 1.0 else 1):
@@ -291,11 +291,18 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
     return Survey(tuple(stages), sample.reshape(-1, flat.size), evaluations)
 
 
-def _root(population: _Population, dense: bool) -> np.ndarray:
+def _root(population: _Population, dense: bool, label: str) -> np.ndarray:
     sample = np.asarray(population.states.vector)
-    if dense:
+    if not dense:
+        return np.maximum(sample.std(0, ddof=1), 1e-300)
+    try:
         return np.linalg.cholesky(covariance(sample))
-    return np.maximum(sample.std(0, ddof=1), 1e-300)
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"the pilot of {label} collapsed into a point or a line: the likelihood has no upper"
+            " bound (noise that can go to 0, with data that fit exactly) or scales that differ too"
+            " much; keep the noise away from 0 in the prior, or rescale"
+        ) from None
 
 
 def _refuse(model: Factored, population: _Population, prior: np.ndarray) -> None:
