@@ -253,6 +253,10 @@ def print_check(answer: "Report", folder) -> None:
     for r in answer.failures:
         console.print(f"[bold red]{r.name}[/bold red]: {escape(r.detail)}", highlight=False)
         console.print(f"  usual cause: {escape(r.bug)}", highlight=False)
+    for r in answer.results:
+        if r.passed is None:
+            said = f"{r.name} could not be checked: {escape(r.detail)}"
+            console.print(f"[dim]{said}[/dim]", highlight=False)
     run = sum(r.passed is not None for r in answer.results)
     left = answer.planned - len(answer.results)
     rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
