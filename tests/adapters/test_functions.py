@@ -132,6 +132,10 @@ def test_draws_instead_of_a_sampler():
     rows = {tuple(row) for row in draws}
     assert all(tuple(row) in rows for row in np.asarray(picked))
     assert len({tuple(row) for row in np.asarray(picked)}) > 300
+    assert model.pooled and not standard().pooled
+    # What tunes the runs never sees a draw that data were made from.
+    others = jax.vmap(model.sample_pilot)(jax.random.split(KEY, 500))["a"]
+    assert not {tuple(row) for row in np.asarray(picked)} & {tuple(row) for row in np.asarray(others)}
     few = {"sample_prior": None, "prior_draws": draws[:999]}
     assert "999 draws" in refused(standard, **few)
     uneven = {"sample_prior": None, "prior_draws": (draws, draws[:5])}

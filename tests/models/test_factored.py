@@ -11,6 +11,7 @@ from jax.scipy.stats import norm
 
 import bracketz as bz
 from bracketz.core.precision import double_precision
+from bracketz.core.results import preparation_rows
 from bracketz.models.factored.model import Flattening
 from bracketz.models.factored.reference import Referenced, fit
 from bracketz.models.factored.tuned import Tuned
@@ -96,6 +97,45 @@ def test_the_shorter_path_is_taken_and_told():
     assert prepared.begins_at == "reference"
     assert "against" in prepared.because and prepared.mixes
     assert all(0.3 < accepted <= 1 for _, accepted in prepared.acceptance)
+
+
+@pytest.mark.parametrize("off", [0.0, 1.5, -1.5])
+def test_a_prior_that_is_not_normalised_is_doubted(off):
+    """The path from the prior never sees the constant, the one from the reference does; false
+    alarms: one in two thousand."""
+
+    @bz.pytree_dataclass
+    class Off(Line):
+        def log_prior(self, x):
+            return super().log_prior(x) + off
+
+    prepared = bz.prepare(Off(LINE.X), bz.simulate(LINE, seed=2).y)
+    assert (prepared.doubt is None) == (off == 0)
+    if off:
+        assert f"log evidence {off:+.0f}"[:-1] in prepared.doubt
+        assert ("doubt", prepared.doubt) in preparation_rows(prepared.told())
+
+
+def test_chains_do_not_share_draws_of_a_prior():
+    """A prior known by draws: runs begin at the reference, whose draws are independent."""
+    X = np.asarray(LINE.X)
+    pooled = bz.from_functions(
+        lambda x, y: norm.logpdf(y, X @ x["beta"], LINE.noise),
+        log_prior=LINE.log_prior,
+        prior_draws={"beta": np.random.default_rng(1).normal(size=(1000, 3))},
+        simulate=lambda key, x: LINE.simulate(key, x),
+    )
+    data = bz.simulate(pooled, seed=2)
+    answer = bz.sandwich(pooled, data, gap=0.1, chains=100, seed=1)
+    assert answer.preparation["begins_at"] == "reference"
+    assert abs(answer.log_ml - LINE.exact(data.y)) < 5 * answer.standard_error < 0.2
+    for refused in (
+        lambda: bz.sandwich(pooled, data, reference=False),
+        lambda: bz.sandwich(pooled, data, path=bz.Prefix()),
+        lambda: bz.estimate(pooled, data.y, "lw"),
+    ):
+        with pytest.raises(bz.InputError, match="known by a pool of draws"):
+            refused()
 
 
 def test_what_is_tuned_depends_on_y_and_the_seed_alone():
@@ -340,6 +380,9 @@ def test_other_refusals():
     data = bz.simulate(LINE, seed=0)
     with pytest.raises(bz.InputError, match=r"must have shape \(20,\), got \(19,\)"):
         bz.estimate(LINE, data.y[:19], "ais")
+    with pytest.raises(bz.InputError, match=r"must have shape \(20,\), got \(4, 5\)"):
+        bz.estimate(LINE, data.y.reshape(4, 5), "ais")
+    assert LINE.observations(data.y[:, None]).shape == (20,)
     with pytest.raises(bz.InputError, match="holds nan at row 3"):
         bz.estimate(LINE, np.where(np.arange(20) == 2, np.nan, 0.0), "ais")
     with pytest.raises(bz.InputError, match="knows the size of its data"):

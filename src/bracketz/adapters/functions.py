@@ -12,6 +12,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
+from bracketz.models.factored.model import one_of
 
 #: Fewer draws than this are no stand-in for a prior.
 FEWEST_DRAWS = 1000
@@ -40,10 +41,10 @@ def from_functions(
     - ``log_prior(x)`` and ``sample_prior(key)``: on a state of real numbers, each of which may take
       any value. A positive parameter is kept as its logarithm, and the Jacobian of that belongs to
       ``log_prior``, which must integrate to 1.
-    - ``log_prior(x)`` and ``prior_draws``: a prior known by draws. ``sample_prior`` picks one of
-      them at random. The log evidence is then that of a prior known by draws: its bounds hold up
-      to how well the draws stand for the prior, chains may share a draw, and no number of chains
-      averages that out.
+    - ``log_prior(x)`` and ``prior_draws``: a prior known by independent draws. One half of them
+      makes data, the other half a reference for runs to begin at, which has a sampler of its own:
+      chains that began at the draws would share them. Nothing depends on how many there are but
+      how good the reference is.
 
     Args:
         log_likelihood: (x, y, *data) -> log p(y_i | x), one per data point (N,), or their sum.
@@ -147,9 +148,15 @@ class FunctionModel(Factored):
             named = zip(self.prior.items(), keys, strict=True)
             return {name: _to_support(fn).inv(fn.sample(k)) for (name, fn), k in named}
         if self.draws is not None:
-            chosen = jax.random.randint(key, (), 0, len(jax.tree.leaves(self.draws)[0]))
-            return jax.tree.map(lambda draws: jnp.asarray(draws)[chosen], self.draws)
+            return one_of(self.draws, key, half=0)
         return self._call(2, "drawing from the prior", key)
+
+    def sample_pilot(self, key):
+        return self.sample_prior(key) if self.draws is None else one_of(self.draws, key, half=1)
+
+    @property
+    def pooled(self):
+        return self.draws is not None
 
     def simulate(self, key, x, shape=None):
         if self.functions[3] is None:

@@ -228,10 +228,11 @@ def preparation_rows(told: dict[str, Any] | None) -> list[tuple[str, str]]:
     """
     if told is None:
         return []
-    doubt = "" if told["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
+    stiff = "" if told["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
     return [
-        ("begins at", f"the {told['begins_at']}: {told['because']}{doubt}"),
+        ("begins at", f"the {told['begins_at']}: {told['because']}{stiff}"),
         ("kernel", f"{told['kernel']}, tuned by a pilot of {told['seconds']:.1f} s"),
+        *([("doubt", told["doubt"])] if told["doubt"] else []),
     ]
 
 

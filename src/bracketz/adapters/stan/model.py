@@ -16,7 +16,7 @@ from bracketz.adapters.stan.library import StanError, flatten
 from bracketz.adapters.stan.split import Split, as_declared
 from bracketz.core.pytree import Array, pytree_dataclass, static
 from bracketz.errors import InputError, unknown
-from bracketz.models.factored.model import Factored, weighted
+from bracketz.models.factored.model import Factored, one_of, weighted
 
 #: Fewer prior draws than this do not stand for a prior.
 FEWEST_DRAWS = 1000
@@ -74,9 +74,16 @@ class StanModel(Factored):
 
     def sample_prior(self, key, shape=None):
         if self.draws is not None:
-            return jnp.asarray(self.draws)[jax.random.randint(key, (), 0, len(self.draws))]
+            return one_of(self.draws, key, half=0)
         out = jax.ShapeDtypeStruct((self.split.joint.width,), real())
         return call(self.split.draw_prior, out, seeds(key, 0))
+
+    def sample_pilot(self, key):
+        return self.sample_prior(key) if self.draws is None else one_of(self.draws, key, half=1)
+
+    @property
+    def pooled(self):
+        return self.draws is not None
 
     def simulate(self, key, x, shape=None):
         if not self.split.simulated:
@@ -152,8 +159,8 @@ def from_stan(
         prior_data: for a program without a flag, the data that make its likelihood empty, such as
             ``{"N": 0, "y": [], "x": np.zeros((0, 3))}``; what is not named stays.
         prior_draws: constrained draws from the prior by parameter, (draws, *shape), at least
-            1000, independent. Each sample is one of them at random: the estimates hold on average
-            over the draws, and chains that share a draw are not independent.
+            1000, independent. One half makes data, the other half a reference for runs to begin
+            at: chains that began at the draws would share them.
 
     Returns:
         The model. Its ``y`` is the observed data.

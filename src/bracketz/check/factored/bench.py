@@ -11,9 +11,11 @@ import numpy as np
 
 from bracketz.check.report import NotApplicable
 from bracketz.check.subject import Subject, jit_draws, jit_once
+from bracketz.core.precision import double_precision
 from bracketz.errors import InputError, NumericalError
 from bracketz.models.factored import Factored, Prepared, prepare
 from bracketz.models.factored.model import Flattening
+from bracketz.models.factored.prepared import piloted
 
 #: States and data sets in one call of a compiled function; others are filled up to it.
 CHUNK = 512
@@ -219,9 +221,11 @@ class Bench(Subject):
     def prepare(self) -> Prepared:
         """Afresh."""
         y = jax.tree.map(np.asarray, self.as_data(jnp.asarray(self.observed[1])))
-        own = self.user.has_own_kernel
         try:
-            return prepare(self.user, y, seed=self.seed, reference=None if own else False)
+            if self.user.has_own_kernel:
+                return prepare(self.user, y, seed=self.seed)
+            with double_precision():
+                return piloted(self.user, y, self.seed, reference=False)
         except InputError as reason:
             raise NumericalError(str(reason)) from reason
 

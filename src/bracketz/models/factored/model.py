@@ -112,6 +112,25 @@ class Factored(Model):
             " sandwich; give it one, or take bracketz.estimate for a lower bound on observed data"
         )
 
+    @property
+    def pooled(self) -> bool:
+        """Whether ``sample_prior`` picks from a pool of draws, so that two calls may give the same.
+        Runs then begin at a fitted reference, which has a sampler of its own: weights of chains
+        that share a start are not independent, and no certificate holds for them."""
+        return False
+
+    def sample_pilot(self, key) -> State:
+        """A prior draw for the pilot. What is fitted by it must not know the exact sample behind
+        simulated data, so a pool keeps draws for this that ``sample_prior`` never gives.
+
+        Args:
+            key: a JAX random key.
+
+        Returns:
+            The state x.
+        """
+        return self.sample_prior(key)
+
     def constrain(self, x: State) -> Any:
         """The parameters as their author knows them, by name; the state itself by default.
 
@@ -268,7 +287,7 @@ def _fitting(y, wanted, label: str):
             raise InputError(f"{name} must hold real numbers, got type {array.dtype}")
         if wanted is not None:
             like = paths[k][1]
-            if array.shape != like.shape and array.size == np.prod(like.shape, dtype=int):
+            if _long(array.shape) == _long(like.shape):
                 array = array.reshape(like.shape)  # a column for a vector
             if array.shape != like.shape:
                 raise InputError(
@@ -289,6 +308,11 @@ def _fitting(y, wanted, label: str):
     return jax.tree.unflatten(jax.tree.structure(y) if wanted is None else treedef, arrays)
 
 
+def _long(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Without its axes of length 1."""
+    return tuple(length for length in shape if length != 1)
+
+
 def _leaves(y, treedef: Any, label: str) -> list:
     try:
         return treedef.flatten_up_to(y)
@@ -305,6 +329,15 @@ def require_rows(model: Model, y) -> None:
             f"the likelihood of {model.label} is one number for all data, so that points cannot"
             " enter one at a time; take the tempered path (ais)"
         )
+
+
+def one_of(draws: Any, key, half: int) -> Any:
+    """One of a pool of draws (arrays with a leading axis) at random: of its first half, which makes
+    data, or of its second, which is the pilot's."""
+    count = len(jax.tree.leaves(draws)[0])
+    first, end = ((0, count // 2), (count // 2, count))[half]
+    chosen = jax.random.randint(key, (), first, end)
+    return jax.tree.map(lambda pool: jnp.asarray(pool)[chosen], draws)
 
 
 def weighted(powers, terms):

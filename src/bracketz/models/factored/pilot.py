@@ -72,6 +72,8 @@ class Survey(NamedTuple):
     stages: tuple[Stage, ...]
     sample: np.ndarray  # (n, d), from several moves
     evaluations: int  # of the likelihood and its gradient
+    log_evidence: float  # by the tempering weights: rough, to compare pilots by
+    spread: float  # of it, as chance alone would have it
 
     @property
     def length(self) -> float:
@@ -128,7 +130,7 @@ def _begin(model: Factored, y, key, count: int):
     flat = Flattening(model)
 
     def one(key):
-        state = model.sample_prior(key)
+        state = model.sample_pilot(key)
         terms = model.log_likelihood(state, y)
         return Position(*flat.split(state)), jnp.sum(terms), model.log_prior(state)
 
@@ -138,7 +140,8 @@ def _begin(model: Factored, y, key, count: int):
 
 @jax.jit
 def _temper(population: _Population, beta, key):
-    """(the next inverse temperature, the population resampled to it, the length of the step)."""
+    """(the next inverse temperature, the population resampled to it, the length of the step, the
+    log of the mean weight and the variance of that)."""
     terms = population.terms
     finite = jnp.isfinite(terms)
     target = 0.5 * jnp.sum(finite)
@@ -162,10 +165,12 @@ def _temper(population: _Population, beta, key):
     safe = jnp.where(finite, shifted, 0.0)
     mean = jnp.sum(half * safe)
     deviation = jnp.sqrt(jnp.sum(half * (safe - mean) ** 2))
-    index = resample_indices("systematic", key, jnp.where(finite, step * shifted, -jnp.inf))
+    log_w = jnp.where(finite, step * shifted, -jnp.inf)
+    index = resample_indices("systematic", key, log_w)
     chosen = jax.tree.map(lambda a: a[index], population)
     beta = jnp.where(step == rest, 1.0, beta + step)
-    return beta, _Population(*chosen), step * deviation
+    gain = step * jnp.max(terms) + jax.nn.logsumexp(log_w) - jnp.log(terms.shape[0])
+    return beta, _Population(*chosen), step * deviation, gain, 1 / size(step) - 1 / terms.shape[0]
 
 
 @jax.jit
@@ -252,7 +257,7 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
     # With a type of its own, as the moves give it back: else the first move compiles apart.
     beta, length, size = 0.0, 0.0, jnp.asarray(0.5, float)
     stages = [Stage(0.0, _root(population, dense, model.label), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
-    evaluations = count
+    evaluations, log_evidence, variance = count, 0.0, 0.0
     while beta < 1:
         if len(stages) > MOST_STAGES:
             raise InputError(
@@ -260,8 +265,9 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
                 " too far from the prior for tempering; take a prior nearer to the data, or rescale"
             )
         key, key_temper, key_move = jax.random.split(key, 3)
-        following, population, part = _temper(population, beta, key_temper)
+        following, population, part, gain, doubt = _temper(population, beta, key_temper)
         following, length = float(following), length + float(part)
+        log_evidence, variance = log_evidence + float(gain), variance + float(doubt)
         root = _root(population, dense, model.label)
         before, beta = population.terms, following
         kept = []
@@ -288,7 +294,8 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
         )
         note(f"pilot: inverse temperature {beta:.3g}, acceptance {each.mean():.2f}")
     sample = np.concatenate(kept)[2:]  # the first trajectories still remember the resampling
-    return Survey(tuple(stages), sample.reshape(-1, flat.size), evaluations)
+    sample = sample.reshape(-1, flat.size)
+    return Survey(tuple(stages), sample, evaluations, log_evidence, float(np.sqrt(variance)))
 
 
 def _root(population: _Population, dense: bool, label: str) -> np.ndarray:

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 import time
 from collections.abc import Callable
+from math import hypot
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored, Flattening
-from bracketz.models.factored.pilot import DENSE, particles, survey
+from bracketz.models.factored.pilot import DENSE, Survey, particles, survey
 from bracketz.models.factored.reference import Referenced, fit, refined
 from bracketz.models.factored.tuned import Tuned
 from bracketz.paths.schedules import Adapted
@@ -22,6 +23,9 @@ from bracketz.paths.schedules import Adapted
 WORTH_IT = 0.8
 #: A path whose length squared is below this is short, and its ladder begins with so many.
 SHORT, SHORTEST = 1.0, 8
+#: Pilots whose log evidences differ by more standard deviations than this disagree; chance does it
+#: once in two thousand.
+DISAGREE = 3.5
 #: Keeps the pilot's randomness apart from every measured run's.
 STREAM = 0x9170
 
@@ -42,6 +46,8 @@ class Prepared:
         mixes: False where the pilot's moves hardly forget where they began.
         evaluations: of the likelihood's gradient, in the pilot.
         seconds: the pilot took, compilation included.
+        doubt: a sentence where the pilots from the prior and from the reference disagree about the
+            log evidence; None where they do not.
 
     Example:
         >>> import bracketz as bz
@@ -61,6 +67,7 @@ class Prepared:
     mixes: bool = True
     evaluations: int = 0
     seconds: float = 0.0
+    doubt: str | None = None
 
     @property
     def first_effort(self) -> int:
@@ -73,8 +80,8 @@ class Prepared:
         """What is reported of it, as plain values; None where there was no pilot."""
         if self.kernel is None:
             return None
-        names = ("begins_at", "because", "lengths", "kernel", "mixes", "evaluations", "seconds")
-        said = {name: getattr(self, name) for name in names}
+        names = "begins_at because lengths kernel mixes evaluations seconds doubt"
+        said = {name: getattr(self, name) for name in names.split()}
         return said | {"acceptance": [list(pair) for pair in self.acceptance]}
 
 
@@ -99,8 +106,8 @@ def prepare(
         What runs, and how it came about.
 
     Raises:
-        InputError: a reference for a model with discrete parameters, or densities that are no
-            numbers.
+        InputError: a reference for a model with discrete parameters, the prior as the beginning
+            where it is known by a pool of draws, or densities that are no numbers.
 
     Example:
         >>> import bracketz as bz
@@ -112,11 +119,18 @@ def prepare(
         if reference:
             raise InputError("a reference is fitted for models of a prior and a likelihood alone")
         return Prepared(model.suited_to(y), lambda state: state)
+    if model.pooled and reference is False:
+        raise InputError(
+            f"the prior of {model.label} is known by a pool of draws, which chains would share: only"
+            " what can begin at a fitted reference runs on it, such as ais; or give a sampler"
+        )
     with double_precision():
-        return _prepare(model, y, seed, reference, note)
+        return piloted(model, y, seed, reference, note)
 
 
-def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
+def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> Prepared:
+    """What ``prepare`` does for a model of a prior and a likelihood, whatever it is to be used
+    for."""
     began = time.perf_counter()
     flat = Flattening(model)
     key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), STREAM)
@@ -134,7 +148,9 @@ def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
         second = survey(seen, y, jax.random.fold_in(key, 1), note)
         found["reference"] = (Tuned(seen, second.tuning()), second)
     lengths = {where: run.length for where, (_, run) in found.items()}
-    if reference is None:
+    if reference is None and model.pooled:
+        where, because = "reference", "chains would share draws of the prior"
+    elif reference is None:
         # A reference has to be worth it: it knows nothing of symmetries, the prior does.
         shorter = lengths.get("reference", np.inf) < WORTH_IT * lengths["prior"]
         where = "reference" if shorter else "prior"
@@ -155,6 +171,23 @@ def _prepare(model: Factored, y, seed, reference, note) -> Prepared:
         run.mixes,
         sum(run.evaluations for _, run in found.values()),
         time.perf_counter() - began,
+        _doubt(*(run for _, run in found.values())),
+    )
+
+
+def _doubt(first: Survey, second: Survey | None = None) -> str | None:
+    """Whether prior and reference lead to the same log evidence. The first path never looks at the
+    prior's constant, the second one does."""
+    if second is None:
+        return None
+    apart, chance = second.log_evidence - first.log_evidence, hypot(first.spread, second.spread)
+    if abs(apart) < DISAGREE * chance:
+        return None
+    return (
+        f"beginning at the reference the pilot finds a log evidence {apart:+.1f} from what it finds"
+        f" beginning at the prior, and chance makes {chance:.1f} of that: `log_prior` is not the"
+        " normalised density of the prior's draws (a forgotten Jacobian, a range whose mass is not"
+        " divided by), or the pilot does not mix; bracketz check tells them apart"
     )
 
 
