@@ -51,6 +51,7 @@ class _Runs:
     chains: int  # of a batch
     seed: int
     session: Session
+    start_noise: float = 0.0  # see Prepared
 
     def tuned(self) -> tuple["_Runs", Pilot]:
         """These runs on a path tuned by a pilot, and frozen. The pilot runs forwards only: one
@@ -132,7 +133,9 @@ class _Runs:
             upper=upper,
             lower_error=lower_error,
             upper_error=math.hypot(
-                own_error, shared_start_error(forward, reverse, self.path.refines)
+                own_error,
+                shared_start_error(forward, reverse, self.path.refines),
+                self.start_noise,
             ),
             forward=tuple(forward.tolist()),
             reverse=tuple(reverse.tolist()),
@@ -263,7 +266,8 @@ def sandwich(
             if first is None:
                 lowest = min(effort, prepared.first_effort)
     data = dataclasses.replace(data, exact=prepared.adopt(data.exact))
-    runs = _Runs(prepared.model, data, path, sweeps, particles, chains, seed, session)
+    common = (path, sweeps, particles, chains, seed, session, prepared.start_noise)
+    runs = _Runs(prepared.model, data, *common)
     clock, piloted, deciding = _Clock(), None, 0
 
     session.must_finish = True

@@ -27,13 +27,7 @@ from bracketz.core.weights import resample_indices
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored, Flattening
 from bracketz.models.factored.reference import covariance
-from bracketz.models.factored.tuned import (
-    WALK_BESIDE,
-    Position,
-    Tuned,
-    Tuning,
-    kernel_of,
-)
+from bracketz.models.factored.tuned import WALK_BESIDE, Position, Tuned, Tuning
 
 #: Acceptance the step size is tuned to.
 ACCEPTANCE = 0.8
@@ -182,25 +176,14 @@ def _move(model: Factored, y, population, beta, root, step_size, key):
     """
     flat = Flattening(model)
     powers = jnp.full(model.num_rows(y), beta)
-    tuned = Tuned(model, _of_one(root, step_size))
-
-    def density_of(discrete):
-        def density(vector):
-            return model.log_annealed(flat.join(vector, discrete), y, powers)
-
-        return density
 
     def trajectory(key, state, size):
-        steps = jnp.clip(jnp.round(QUARTER / size), 1, MOST_STEPS).astype(int)
-        density = density_of(state.discrete)
-        kernel = kernel_of("hmc+walk", density, root, size, steps, flat.size)
-        vector, report = kernel.step_and_report(key, state.vector)
-        state = Position(vector, state.discrete)
-        gibbs = model.gibbs(y, powers)
-        if gibbs is not None:
-            key = jax.random.fold_in(key, 2)
-            state = tuned.adopt(gibbs.step(key, tuned.restore(state)))
-        return state, report["acceptance"]
+        tuning = Tuning(jnp.ones(1), root[None], size[None], steps_of(size)[None], "hmc+walk")
+        first, *others = Tuned(model, tuning).parts(y, powers)
+        state, report = first.step_and_report(key, state)
+        for kernel in others:
+            state = kernel.step(jax.random.fold_in(key, 2), state)
+        return state, report.get("acceptance", 1.0)
 
     def move(carry, key):
         states, size = carry
@@ -216,8 +199,9 @@ def _move(model: Factored, y, population, beta, root, step_size, key):
     return _Population(states, terms), size, accepted, vectors
 
 
-def _of_one(root, step_size) -> Tuning:
-    return Tuning(jnp.ones(1), root[None], step_size[None], jnp.ones(1, int))
+def steps_of(size):
+    """Leapfrog steps of a trajectory, about a quarter period of them."""
+    return jnp.clip(jnp.round(QUARTER / size), 1, MOST_STEPS).astype(int)
 
 
 def _correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -276,7 +260,7 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
                 model, y, population, beta, root, size, key_turn
             )
             kept.append(np.asarray(vectors))
-            steps = int(np.clip(np.round(QUARTER / float(size)), 1, MOST_STEPS))
+            steps = int(steps_of(size))
             evaluations += count * MOVES * (steps + 1 + WALK_BESIDE)
         memory = _correlation(np.asarray(before), np.asarray(population.terms))
         each = np.asarray(accepted)[-2:].mean(0)

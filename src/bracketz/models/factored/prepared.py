@@ -48,6 +48,8 @@ class Prepared:
         seconds: the pilot took, compilation included.
         doubt: a sentence where the pilots from the prior and from the reference disagree about the
             log evidence; None where they do not.
+        start_noise: what reverse chains that stay in one part of a mixture are off by together, as
+            a standard deviation in nats: how well the mass of that part is known.
 
     Example:
         >>> import bracketz as bz
@@ -68,6 +70,7 @@ class Prepared:
     evaluations: int = 0
     seconds: float = 0.0
     doubt: str | None = None
+    start_noise: float = 0.0
 
     @property
     def first_effort(self) -> int:
@@ -121,8 +124,8 @@ def prepare(
         return Prepared(model.suited_to(y), lambda state: state)
     if model.pooled and reference is False:
         raise InputError(
-            f"the prior of {model.label} is known by a pool of draws, which chains would share: only"
-            " what can begin at a fitted reference runs on it, such as ais; or give a sampler"
+            f"the prior of {model.label} is known by a pool of draws, which chains would share:"
+            " only what can begin at a fitted reference runs on it, such as ais; or give a sampler"
         )
     with double_precision():
         return piloted(model, y, seed, reference, note)
@@ -141,10 +144,11 @@ def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> 
     if reference and (flat.has_discrete or not flat.size):
         raise InputError(f"{model.label} has discrete parameters, for which no reference is fitted")
     first = survey(model, y, jax.random.fold_in(key, 0), note)
+    uneven = 0.0
     found = {"prior": (Tuned(model, first.tuning()), first)}
     if reference is not False and flat.size and not flat.has_discrete:
         begin = fit(first.sample, flat.size <= DENSE, particles(flat.size))
-        seen = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
+        seen, uneven = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
         second = survey(seen, y, jax.random.fold_in(key, 1), note)
         found["reference"] = (Tuned(seen, second.tuning()), second)
     lengths = {where: run.length for where, (_, run) in found.items()}
@@ -172,6 +176,7 @@ def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> 
         sum(run.evaluations for _, run in found.values()),
         time.perf_counter() - began,
         _doubt(*(run for _, run in found.values())),
+        uneven if where == "reference" else 0.0,
     )
 
 

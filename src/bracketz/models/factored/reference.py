@@ -340,12 +340,15 @@ class Referenced(Factored):
 #: Draws from q by whose importance weights it is fitted again, how many of them are resampled for
 #: that, and how often at the most.
 DRAWS, RESAMPLED, ROUNDS = 4096, 2048, 2
+#: Draws by which the components of a mixture are weighed in the end.
+WEIGHED = 16384
 #: Effective draws without which nothing is fitted, and the share of draws that is enough.
 FEWEST_EFFECTIVE, ENOUGH = 100.0, 0.7
 
 
-def refined(seen: Referenced, y, key) -> Referenced:
-    """The same with a reference fitted again, to draws of its own with importance weights.
+def refined(seen: Referenced, y, key) -> tuple[Referenced, float]:
+    """The same with a reference fitted again, to draws of its own with importance weights; and how
+    well the masses of its components are known (``_weighed``).
 
     These are independent of each other, where the pilot's population descends from few, and they
     know the masses of the modes: a chain that begins in one mode stays there, so that a component
@@ -354,38 +357,43 @@ def refined(seen: Referenced, y, key) -> Referenced:
     """
     best, best_size = seen, 0.0
     for number in range(ROUNDS + 1):
-        keys = jax.random.split(jax.random.fold_in(key, number), DRAWS)
-        draws, log_w = _importance(seen, y, keys)
-        log_w = np.where(np.isfinite(log_w), log_w, -np.inf)
-        top = log_w.max()
-        weights = np.exp(log_w - top) if np.isfinite(top) else np.zeros(DRAWS)
-        size = float(weights.sum() ** 2 / max((weights**2).sum(), 1e-300))
+        draws, weights, size = _importance(seen, y, jax.random.fold_in(key, number), DRAWS)
         if size <= best_size:
-            return best
-        best, best_size = _weighed(seen, np.asarray(draws), weights), size
+            break
+        best, best_size = seen, size
         if size < FEWEST_EFFECTIVE or size > ENOUGH * DRAWS or number == ROUNDS:
-            return best
+            break
         places = (np.arange(RESAMPLED) + 0.5) / RESAMPLED * weights.sum()
         chosen = np.minimum(np.searchsorted(np.cumsum(weights), places), DRAWS - 1)
         mean, root = seen.reference.mean, seen.reference.root
-        dense, z = np.ndim(root) == 2, np.asarray(draws)[chosen]
+        dense, z = np.ndim(root) == 2, draws[chosen]
         sample = mean + (z @ root.T if dense else z * root)
         seen = Referenced(seen.model, fit(sample, dense, int(min(size, RESAMPLED))))
-    return best
+    if len(best.reference.q.log_weights) == 1:
+        return best, 0.0
+    return _weighed(best, *_importance(best, y, jax.random.fold_in(key, ROUNDS + 1), WEIGHED))
 
 
-def _weighed(seen: Referenced, draws: np.ndarray, weights: np.ndarray) -> Referenced:
-    """The same with the components' masses by importance weights: the share of sum_i w_i r_k(z_i),
-    r the responsibilities."""
+def _weighed(seen: Referenced, draws, weights, size: float) -> tuple[Referenced, float]:
+    """The same with the components' masses by importance weights, m_k = the share of sum_i w_i
+    r_k(z_i), r the responsibilities; and the standard deviation of log m_k, of the component the
+    exact sample is in, which is k with probability m_k.
+
+    Reverse chains that stay in one component are all off by the same log m_k - log (true mass).
+    """
     q = seen.reference.q
-    if len(q.log_weights) == 1 or weights.sum() ** 2 < FEWEST_EFFECTIVE * (weights**2).sum():
-        return seen
     parts = np.asarray(_parts_of(q, draws)).T
-    masses = np.exp(parts - _log_sum(parts)) @ (weights / weights.sum())
+    shares = np.exp(parts - _log_sum(parts))
+    weights = weights / max(weights.sum(), 1e-300)
+    masses = shares @ weights
+    variances = (weights**2 * (shares - masses[:, None]) ** 2).sum(1)
+    noise = float(np.sqrt(np.sum(variances / np.maximum(masses, 1e-300))))
+    if size < FEWEST_EFFECTIVE:
+        return seen, noise
     masses = np.where(np.isfinite(q.log_weights), np.maximum(masses, 1e-3), 0.0)
     with np.errstate(divide="ignore"):
         better = dataclasses.replace(q, log_weights=np.log(masses / masses.sum()))
-    return Referenced(seen.model, dataclasses.replace(seen.reference, q=better))
+    return Referenced(seen.model, dataclasses.replace(seen.reference, q=better)), noise
 
 
 @jax.jit
@@ -393,8 +401,18 @@ def _parts_of(q: Mixture, draws):
     return jax.vmap(q.log_parts)(draws)
 
 
+def _importance(seen: Referenced, y, key, count: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """(draws of q, their importance weights up to a factor, how many draws these are worth)."""
+    drawn = jax.tree.map(np.asarray, _drawn(seen, y, jax.random.split(key, count)))
+    draws, log_w = drawn
+    log_w = np.where(np.isfinite(log_w), log_w, -np.inf)
+    top = log_w.max()
+    weights = np.exp(log_w - top) if np.isfinite(top) else np.zeros(count)
+    return draws, weights, float(weights.sum() ** 2 / max((weights**2).sum(), 1e-300))
+
+
 @jax.jit
-def _importance(seen: Referenced, y, keys):
+def _drawn(seen: Referenced, y, keys):
     def one(key):
         z = seen.sample_prior(key)
         return z, seen.log_likelihood(z, y)

@@ -14,8 +14,6 @@ from bracketz.kernels.walk import MultiScaleWalk
 from bracketz.models.factored.model import Factored, Flattening
 from bracketz.numerics.noise import plain
 
-#: What a sweep may be made of.
-KERNELS = ("hmc", "hmc+walk", "walk")
 #: Proposals of a sweep of the walk: beside HMC, and alone.
 WALK_BESIDE, WALK_ALONE = 2, 12
 #: Scales of the walk's proposals, in units of the root (the largest shrinks with the dimension).
@@ -41,7 +39,7 @@ class Tuning:
     roots: Any  # (K, d) or (K, d, d)
     step_sizes: Any  # (K,)
     steps: Any  # (K,), leapfrog steps
-    kernel: str = static(default="hmc")
+    kernel: str = static(default="hmc")  # what a sweep is made of: also "hmc+walk", "walk"
 
 
 @pytree_dataclass
@@ -84,14 +82,14 @@ class Tuned(Model):
         return self.model.log_increment(self.restore(state), y, after, before)
 
     def kernel(self, y, powers) -> Kernel:
-        flat = Flattening(self.model)
-        parts: list[Kernel] = []
-        if flat.size:
-            parts.append(_OfVector(self, y, powers))
+        parts = self.parts(y, powers)
+        return parts[0] if len(parts) == 1 else Compose(parts)
+
+    def parts(self, y, powers) -> tuple[Kernel, ...]:
+        """Of a sweep: what is tuned here, if anything is real; what the user wrote, if anything."""
         gibbs = self.model.gibbs(y, powers)
-        if gibbs is not None:
-            parts.append(_OfState(self, gibbs))
-        return parts[0] if len(parts) == 1 else Compose(tuple(parts))
+        tuned = (_OfVector(self, y, powers),) if Flattening(self.model).size else ()
+        return tuned if gibbs is None else (*tuned, _OfState(self, gibbs))
 
 
 class _OfVector(Kernel):
