@@ -31,8 +31,9 @@ from bracketz.models.factored.tuned import WALK_BESIDE, Position, Tuned, Tuning
 
 #: Acceptance the step size is tuned to.
 ACCEPTANCE = 0.8
-#: Trajectories of a stage; and how often the last stage has as many.
-MOVES, LAST = 3, 3
+#: Trajectories of a stage; how often the last stage has as many; and by how much that makes its
+#: sample worth more than its population (a mixture of it needs so many to be told from one part).
+MOVES, LAST, WORTH = 3, 3, 2
 #: A quarter period: what a trajectory covers, in units of the root.
 QUARTER = 1.57
 MOST_STEPS = 16
@@ -66,6 +67,7 @@ class Survey(NamedTuple):
     stages: tuple[Stage, ...]
     sample: np.ndarray  # (n, d), from several moves
     evaluations: int  # of the likelihood and its gradient
+    independent: int  # draws that the sample is worth
     log_evidence: float  # by the tempering weights: rough, to compare pilots by
     spread: float  # of it, as chance alone would have it
 
@@ -279,7 +281,8 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
         note(f"pilot: inverse temperature {beta:.3g}, acceptance {each.mean():.2f}")
     sample = np.concatenate(kept)[2:]  # the first trajectories still remember the resampling
     sample = sample.reshape(-1, flat.size)
-    return Survey(tuple(stages), sample, evaluations, log_evidence, float(np.sqrt(variance)))
+    spread = float(np.sqrt(variance))
+    return Survey(tuple(stages), sample, evaluations, WORTH * count, log_evidence, spread)
 
 
 def _root(population: _Population, dense: bool, label: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored, Flattening
-from bracketz.models.factored.pilot import DENSE, Survey, particles, survey
+from bracketz.models.factored.pilot import DENSE, Survey, survey
 from bracketz.models.factored.reference import Referenced, fit, refined
 from bracketz.models.factored.tuned import Tuned
 from bracketz.paths.schedules import Adapted
@@ -147,7 +147,7 @@ def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> 
     uneven = 0.0
     found = {"prior": (Tuned(model, first.tuning()), first)}
     if reference is not False and flat.size and not flat.has_discrete:
-        begin = fit(first.sample, flat.size <= DENSE, particles(flat.size))
+        begin = fit(first.sample, flat.size <= DENSE, first.independent)
         seen, uneven = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
         second = survey(seen, y, jax.random.fold_in(key, 1), note)
         found["reference"] = (Tuned(seen, second.tuning()), second)
