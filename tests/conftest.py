@@ -11,6 +11,7 @@ gives them a run of their own (BRACKETZ_AS_SHIPPED=1).
 import gc
 import math
 import os
+import sys
 import tempfile
 
 import jaxlib
@@ -93,6 +94,26 @@ def pieces_of_memory() -> float:
         return sum(1 for _ in open("/proc/self/maps"))
     except OSError:
         return math.inf
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run a command of bracketz in this process: (exit code, stdout, stderr)."""
+    from bracketz.cli import main
+
+    # main() sets up its own process; here that process is the test run's, so put everything back
+    # afterwards.
+    monkeypatch.setenv("JAX_ENABLE_X64", "1")
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["bracketz", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out = capsys.readouterr()
+        return stop.value.code, out.out, out.err
+
+    return run
 
 
 @pytest.fixture(params=TINY)

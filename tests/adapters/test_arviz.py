@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bracketz as bz
-from bracketz.adapters.arviz import to_arviz
+from bracketz.interchange.arviz import to_arviz
 
 pytest.importorskip("arviz")
 

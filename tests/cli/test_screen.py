@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import sys
 import time
@@ -33,19 +32,14 @@ COMMANDS = [
 
 
 @pytest.fixture
-def screen(monkeypatch, capsys, tmp_path):
+def screen(bracketz, monkeypatch):
     """What a command prints at 80 columns on standard output; it must succeed."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("JAX_ENABLE_X64", "1")
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
 
     def run(*words):
-        monkeypatch.setattr(sys, "argv", ["bracketz", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert not stop.value.code
-        return capsys.readouterr().out
+        code, out, _ = bracketz(*words)
+        assert not code
+        return out
 
     return run
 

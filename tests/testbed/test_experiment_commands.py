@@ -3,33 +3,20 @@ left alone."""
 
 import json
 import os
-import sys
 
 import pandas as pd
 import pytest
 from small_experiment import SMALL
 
-from bracketz.cli import main
-
 
 @pytest.fixture
-def bracketz(monkeypatch, capsys, tmp_path, small_store):
+def bracketz(command, monkeypatch, tmp_path, small_store):
     """Run a command in a folder with spec.toml and a finished results.db: (exit code, stdout,
     stderr)."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("JAX_ENABLE_X64", "1")
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", os.environ["JAX_COMPILATION_CACHE_DIR"])
     (tmp_path / "spec.toml").write_text(SMALL)
     (tmp_path / "results.db").write_bytes(small_store.read_bytes())
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["bracketz", *map(str, words)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out = capsys.readouterr()
-        return stop.value.code, out.out, out.err
-
-    return run
+    return command
 
 
 def test_run_and_status(bracketz):

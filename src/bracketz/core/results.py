@@ -190,7 +190,7 @@ class Estimate:
         return trials(self, ax=ax)
 
     def to_arviz(self):
-        """As ArviZ keeps results; see ``bracketz.adapters.arviz.to_arviz``.
+        """As ArviZ keeps results; see ``bracketz.interchange.arviz.to_arviz``.
 
         Returns:
             ``arviz.InferenceData``, or an ``xarray.DataTree`` from ArviZ 1.0 on.

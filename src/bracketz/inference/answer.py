@@ -240,7 +240,7 @@ class Sandwich:
         return closing_bounds(self, ax=ax)
 
     def to_arviz(self):
-        """As ArviZ keeps results; see ``bracketz.adapters.arviz.to_arviz``.
+        """As ArviZ keeps results; see ``bracketz.interchange.arviz.to_arviz``.
 
         Returns:
             ``arviz.InferenceData``, or an ``xarray.DataTree`` from ArviZ 1.0 on.

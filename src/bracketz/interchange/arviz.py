@@ -32,7 +32,7 @@ def to_arviz(answer: Any) -> Any:
 
     Example:
         >>> import bracketz as bz, warnings
-        >>> from bracketz.adapters.arviz import to_arviz
+        >>> from bracketz.interchange.arviz import to_arviz
         >>> model = bz.Clustering(components=2)
         >>> data = bz.simulate(model, rows=6, columns=2)
         >>> groups = to_arviz(bz.sandwich(model, data, gap=4.0, chains=4))
