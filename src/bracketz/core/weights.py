@@ -190,7 +190,9 @@ def _weighted_moments(values, weights):
 
 
 def bennett(
-    forward: "Float[np.ndarray, ' up']", reverse: "Float[np.ndarray, ' down']"
+    forward: "Float[np.ndarray, ' up']",
+    reverse: "Float[np.ndarray, ' down']",
+    shared_start: bool = True,
 ) -> PointEstimate:
     """Bennett's acceptance ratio from both directions' l = log w (each an estimate of log Z).
 
@@ -207,7 +209,9 @@ def bennett(
     within the reverse chains, and the squared deviation of their mean from the prediction. In
     simulations with correlations from 0 to 0.95 the interval of two standard errors covers at least
     90 % of the time (tests/core/test_weights.py); treating the chains as independent covers far
-    less.
+    less. Where each reverse chain has a start of its own (``shared_start`` False) they are
+    independent, and only the last of the three is left: it shows starts that are not the
+    posterior's.
 
     Widened by Student's factor for both samples, and never zero: at least half of 1 / n where
     chains are tied (``log_mean_error``), which few chains of a discrete model often are.
@@ -245,7 +249,10 @@ def bennett(
     within_b = np.var(score_b, ddof=1)
     _, pooled_b = _weighted_moments(p, p)  # E_B[h] = E_pooled[h P(reverse | l)] / P(reverse)
     predicted, predicted_b = _weighted_moments(score_f, np.exp(forward - forward.max()))
-    shared = max(pooled_b - within_b, predicted_b - within_b, (np.mean(score_b) - predicted) ** 2)
+    off = (np.mean(score_b) - predicted) ** 2
+    shared = max(pooled_b - within_b, predicted_b - within_b, off)
+    if not shared_start:
+        shared = off
     variance = n_f * np.var(score_f, ddof=1) + n_b * within_b + n_b**2 * shared
     error = max(float(np.sqrt(variance) / information) * student(n_f + n_b - 2), least)
     return PointEstimate(float(log_z), error) if error < max(half, 1.0) else no_overlap

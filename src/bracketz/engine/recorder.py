@@ -47,8 +47,14 @@ class Recorded(Program):
         return self.program.impossible
 
     def start(self, key):
+        return self._begun(self.program.start(key))
+
+    def start_of(self, key, chain):
+        return self._begun(self.program.start_of(key, chain))
+
+    def _begun(self, particles):
         reports = {name: jnp.zeros(CELLS) for name in self.program.reports}
-        return Recording(self.program.start(key), jnp.zeros(CELLS), reports)
+        return Recording(particles, jnp.zeros(CELLS), reports)
 
     def step(self, key, carry, index):
         particles, report = self.program.step_and_report(key, carry.particles, index)

@@ -98,6 +98,19 @@ class Program(ABC):
             A pytree of arrays.
         """
 
+    def start_of(self, key, chain) -> Any:
+        """The initial carry of one chain of many, where it matters which; ``start`` by default.
+
+        Args:
+            key: a JAX random key.
+            chain: its number (0, 1, ...); traced, and beyond the last one for chains that fill a
+                block up.
+
+        Returns:
+            A pytree of arrays.
+        """
+        return self.start(key)
+
     @abstractmethod
     def step(self, key, carry, index) -> Any:
         """Step ``index`` (0, 1, ...).
@@ -211,10 +224,13 @@ def _chain_keys(seed, stream, chain_ids):
 
 @jax.jit
 def _start(program, seed, stream, chain_ids):
-    def one(key):
-        return program.start(jax.random.fold_in(key, 0))
+    def one(key, chain):
+        return program.start_of(jax.random.fold_in(key, 0), chain)
 
-    return jax.lax.map(lambda ids: jax.vmap(one)(_chain_keys(seed, stream, ids)), chain_ids)
+    def block(ids):
+        return jax.vmap(one)(_chain_keys(seed, stream, ids), ids)
+
+    return jax.lax.map(block, chain_ids)
 
 
 @jax.jit

@@ -1,34 +1,32 @@
 """Bidirectional Monte Carlo on simulated data: a ladder decides, one measurement answers."""
 
-import dataclasses
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
-from bracketz.core.model import Model
+from bracketz.core.model import Model, State
 from bracketz.core.path import Path
 from bracketz.core.results import Certificate, Combine, Seconds, check_confidence
 from bracketz.core.validation import check_seed, require_at_least
 from bracketz.core.weights import PointEstimate, bennett, shared_start_error
-from bracketz.data.dataset import Data, as_data
+from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
-from bracketz.engine.anneal import Forward, Resampling, Reverse
-from bracketz.engine.recorder import Recorded, inverse_temperatures, mean_reports
-from bracketz.engine.run import Outcome, compile_together, run_chains
-from bracketz.engine.schedule import Pilot, run_pilot, schedule_cost
+from bracketz.engine.anneal import Reverse
+from bracketz.engine.recorder import inverse_temperatures, mean_reports
+from bracketz.engine.run import Outcome, compile_together
+from bracketz.engine.schedule import schedule_cost
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
 from bracketz.inference.answer import Cost, Look, PilotReport, Prediction, Rung, Sandwich
+from bracketz.inference.ladder import Clock, Runs, batches
 from bracketz.inference.plan import (
     CROSSED,
     PREDICTABLE,
-    RUNG_CHAINS,
     Plan,
     Seen,
     converged,
-    next_rung,
     plan,
     spread,
 )
@@ -40,82 +38,26 @@ IMPOSSIBLE = 1e-9
 
 
 @dataclass(frozen=True)
-class _Runs:
-    """What does not change between runs, and what they have cost so far."""
+class _Runs(Runs):
+    """The same from the exact sample, too."""
 
-    model: Model
-    data: Data
-    path: Path
-    sweeps: int
-    particles: int
-    chains: int  # of a batch
-    seed: int
-    session: Session
+    exact: State = None
     start_noise: float = 0.0  # see Prepared
-
-    def tuned(self) -> tuple["_Runs", Pilot]:
-        """These runs on a path tuned by a pilot, and frozen. The pilot runs forwards only: one
-        from the exact sample would make the path depend on it."""
-        assert isinstance(self.path, Tempered)
-        found = run_pilot(
-            self.path,
-            lambda path: Forward(self.model, self.data.y, path, self.sweeps),
-            chains=self.chains,
-            seed=self.seed,
-            session=self.session,
-        )
-        return dataclasses.replace(self, path=found.path), found
-
-    @property
-    def records(self) -> bool:
-        return self.path.refines and self.particles == 1
 
     def programs(self, effort: int):
         """(the path laid, the forward program, the reverse program)."""
-        model, y = self.model, self.data.y
-        path, sweeps = self.path.at(effort, model, model.num_rows(y), self.sweeps)
-        common = (sweeps, Resampling(), self.particles)
-        both = Forward(model, y, path, *common), Reverse(model, y, path, self.data.exact, *common)
-        return path, *((Recorded(program) for program in both) if self.records else both)
+        path, forward = self.forward(effort)
+        _, common = self.laid(effort)
+        reverse = Reverse(self.model, self.y, path, self.exact, *common)
+        return path, forward, self.recorded(reverse)
 
-    def sweeps_of(self, effort: int, chains: int) -> int:
-        """Kernel sweeps of one direction, all chains and particles."""
-        rows = self.model.num_rows(self.data.y)
-        path, sweeps = self.path.at(effort, self.model, rows, self.sweeps)
-        return path.num_edges * sweeps * chains * self.particles
-
-    def run(self, program, num_edges: int, stream: str, clock: "_Clock") -> Outcome:
-        """One batch of chains."""
-        done, _ = self.session.restore(stream) or (0, None)
-        outcome = run_chains(
-            program,
-            num_edges,
-            chains=self.chains,
-            seed=self.seed,
-            stream=stream,
-            session=self.session,
-        )
-        clock.add(outcome, (num_edges - done) * self.chains)
-        return outcome
-
-    def rung(self, effort: int, clock: "_Clock") -> Rung | None:
-        """Forward chains of their own at one effort; None when time ran out."""
-        path, forward, _ = self.programs(effort)
-        outcomes = []
-        for stream in _streams(f"ladder {effort}", -(-RUNG_CHAINS // self.chains)):
-            outcomes.append(self.run(forward, path.num_edges, stream, clock))
-            if not outcomes[-1].finished:
-                return None
-        values = np.concatenate([outcome.log_values for outcome in outcomes])
-        return Rung(effort, Combine.ARITHMETIC(values)[0], tuple(values.tolist()))
-
-    def look(self, chosen: Plan, number: int, clock: "_Clock") -> Look:
+    def look(self, chosen: Plan, number: int, clock: Clock) -> Look:
         """Both directions, batch by batch, with randomness that nothing else has used."""
         path, *programs = self.programs(chosen.effort)
         sides: list[list[Outcome]] = []
         for name, program in zip(("lower", "upper"), programs, strict=True):
             look = f"{name} {chosen.effort}" + (f" look {number}" if number > 1 else "")
-            streams = _streams(look, chosen.chains // self.chains)
+            streams = batches(look, chosen.chains // self.chains)
             sides.append([self.run(program, path.num_edges, s, clock) for s in streams])
         forward, reverse = (np.concatenate([o.log_values for o in side]) for side in sides)
         lower, lower_error = Combine.ARITHMETIC(forward)
@@ -143,29 +85,6 @@ class _Runs:
             reports={name: tuple(values.tolist()) for name, values in reports.items()},
             temperatures=inverse_temperatures(path) if reports else (),
         )
-
-
-def _streams(name: str, batches: int) -> list[str]:
-    return [name] + [f"{name} batch {batch}" for batch in range(2, batches + 1)]
-
-
-@dataclass
-class _Clock:
-    """Seconds so far, and per edge and chain."""
-
-    run: float = 0.0
-    compile: float = 0.0
-    steps: int = 0
-
-    def add(self, outcome: Outcome, steps: int) -> None:
-        self.run += outcome.run_seconds
-        self.compile += outcome.compile_seconds
-        self.steps += steps
-
-    @property
-    def per_step(self) -> float:
-        """Not a number where nothing was run now (all restored)."""
-        return self.run / self.steps if self.steps else math.nan
 
 
 def sandwich(
@@ -265,10 +184,19 @@ def sandwich(
             path = Tempered(prepared.schedule)
             if first is None:
                 lowest = min(effort, prepared.first_effort)
-    data = dataclasses.replace(data, exact=prepared.adopt(data.exact))
-    common = (path, sweeps, particles, chains, seed, session, prepared.start_noise)
-    runs = _Runs(prepared.model, data, *common)
-    clock, piloted, deciding = _Clock(), None, 0
+    runs = _Runs(
+        prepared.model,
+        data.y,
+        path,
+        sweeps,
+        particles,
+        chains,
+        seed,
+        session,
+        exact=prepared.adopt(data.exact),
+        start_noise=prepared.start_noise,
+    )
+    clock, piloted, deciding = Clock(), None, 0
 
     session.must_finish = True
     if path.pilot is not None:
@@ -282,13 +210,13 @@ def sandwich(
     if effort == top:
         chosen = Plan(effort, chains)
     else:
-        rungs = _climb(runs, lowest, top, gap, clock)
+        rungs = runs.climb(lowest, top, gap, clock)
         deciding += sum(runs.sweeps_of(rung.effort, len(rung.forward)) for rung in rungs)
         # Easy problems: half the usual first rung's effort, which is cheaper than to find out more.
         # Not less, however short the path: reverse chains take a few edges to forget their start.
         least = max(2, effort // 2) if path.refines else effort
         chosen = plan([r.seen for r in rungs], gap, chains, path.refines, least, top)
-        chosen = _in_time(runs, chosen, least, clock)
+        chosen = runs.in_time(chosen, least, clock)
         session.progress.note(
             f"decided: {chosen.effort:,} {path.unit} x {chosen.chains:,} chains, both ways"
         )
@@ -353,45 +281,7 @@ def sandwich(
     )
 
 
-def _climb(runs: _Runs, effort: int, top: int, gap: float, clock: _Clock) -> list[Rung]:
-    """Forward runs of doubling effort, until they say enough."""
-    session, refines = runs.session, runs.path.refines
-    rungs: list[Rung] = []
-    while True:
-        began = clock.run
-        rung = runs.rung(effort, clock)
-        session.must_finish = False
-        if rung is None:
-            session.progress.note("time is up for deciding: measuring with what is left")
-            return rungs
-        rungs.append(rung)
-        seen = [r.seen for r in rungs]
-        session.progress.note(
-            f"{effort:>8,} {runs.path.unit}, forwards: lower {rung.lower:.2f}, one chain"
-            f" ± {math.sqrt(seen[-1].spread):.2g}"
-        )
-        following = next_rung(seen, gap, refines)
-        if following is None or following > top:
-            return rungs
-        if 8 * (clock.run - began) > session.remaining():
-            return rungs
-        effort = following
-
-
-def _in_time(runs: _Runs, chosen: Plan, least: int, clock: _Clock) -> Plan:
-    """The plan, cut to the time that is left."""
-    left, seconds = runs.session.remaining(), 2 * chosen.effort * chosen.chains * clock.per_step
-    if not seconds > left:
-        return chosen
-    fits = max(least, int(chosen.effort * chosen.chains / runs.chains * max(left, 0.0) / seconds))
-    runs.session.progress.note(
-        f"{chosen.effort:,} {runs.path.unit} x {chosen.chains:,} chains would take about"
-        f" {seconds:.0f} s and {max(left, 0):.0f} s are left"
-    )
-    return Plan(min(fits, chosen.effort), runs.chains)
-
-
-def _predict(runs: _Runs, look: Look, gap: float, clock: _Clock) -> Prediction | None:
+def _predict(runs: _Runs, look: Look, gap: float, clock: Clock) -> Prediction | None:
     """What should meet the target, by the wider of both directions' spreads and the gap."""
     found = [spread(np.array(look.forward)), spread(np.array(look.reverse)), look.single_chain_gap]
     if not max(found) <= 2 * PREDICTABLE:
