@@ -30,6 +30,8 @@ GROUPS = {
         "bracketz.inference.compare",
         "bracketz.inference.comparison",
         "bracketz.inference.conditional",
+        "bracketz.inference.evidence",
+        "bracketz.inference.interval",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -62,6 +64,7 @@ RUNNERS = (
     "bracketz.estimators.base",
     "bracketz.inference.compare",
     "bracketz.inference.conditional",
+    "bracketz.inference.evidence",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 

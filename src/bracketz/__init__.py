@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
+    from bracketz.inference.evidence import evidence
+    from bracketz.inference.interval import Evidence
     from bracketz.kernels import (
         HMC,
         MALA,

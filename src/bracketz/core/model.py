@@ -154,6 +154,29 @@ class Model(ABC):
             InputError: it cannot; by default nothing is refused.
         """
 
+    @property
+    def twin_told(self) -> str:
+        """What of a twin is taken from the fit, and what that leaves of its exactness."""
+        return "drawn from the model itself, nothing taken from the fit: their samples are exact"
+
+    def twin(self, key, state: State, y) -> tuple[State, Any]:
+        """Data like the observed ones, with the sample that made them: what
+        ``bracketz.evidence`` tries its own procedure on.
+
+        Args:
+            key: a JAX random key.
+            state: a posterior state, or nearly one.
+            y: the data observed.
+
+        Returns:
+            (the sample, the data). By default both come from the prior; a model with
+            hyperparameters or parameters of its own keeps those of ``state``.
+        """
+        key_state, key_data = jax.random.split(key)
+        shape = self.data_shape(y)
+        exact = self.sample_prior(key_state, shape)
+        return exact, self.simulate(key_data, exact, shape)
+
     def suited_to(self, y) -> "Model":
         """This model in the arithmetic these data need; itself by default.
 

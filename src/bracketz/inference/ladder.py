@@ -76,7 +76,7 @@ class Runs:
         """Whether runs write down their increments."""
         return self.path.refines and self.particles == 1
 
-    def laid(self, effort: int) -> tuple[Path, tuple]:
+    def laid(self, effort: int) -> tuple[Path, tuple[Any, Resampling, int]]:
         """The path at an effort; sweeps, resampling and particles of a program along it."""
         path, sweeps = self.path.at(effort, self.model, self.model.num_rows(self.y), self.sweeps)
         return path, (sweeps, Resampling(), self.particles)

@@ -102,6 +102,16 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
         return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
 
+    @property
+    def twin_told(self):
+        return "simulated with hyperparameters of the fit: exact samples but for these"
+
+    def twin(self, key, state, y):
+        key_latent, key_data = jax.random.split(key)
+        fixed = self.at(state.hyper)
+        latent = fixed.sample_prior(key_latent, y.shape)
+        return InferredState(latent, state.hyper), fixed.simulate(key_data, latent, y.shape)
+
     # What is integrated out.
 
     def sample_parameters(self, key, state, shape):

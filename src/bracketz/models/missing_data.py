@@ -165,6 +165,13 @@ class Incomplete(Collapsed, Model):
             - 0.5 * np.prod(theta.noise_shape) * prior_scale
         )
 
+    @property
+    def twin_told(self):
+        return self.model.twin_told
+
+    def twin(self, key, state, y):
+        return self.model.twin(key, state, y)
+
     def sample_parameters(self, key, state, shape):
         return self.model.sample_parameters(key, state, shape)
 

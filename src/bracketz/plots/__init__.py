@@ -3,7 +3,15 @@ alone."""
 
 from bracketz.plots.canvas import save_figure
 from bracketz.plots.comparison import evidences
+from bracketz.plots.interval import interval
 from bracketz.plots.sandwich import closing_bounds, closing_bounds_of_all
 from bracketz.plots.trials import trials
 
-__all__ = ["closing_bounds", "closing_bounds_of_all", "evidences", "save_figure", "trials"]
+__all__ = [
+    "closing_bounds",
+    "closing_bounds_of_all",
+    "evidences",
+    "interval",
+    "save_figure",
+    "trials",
+]

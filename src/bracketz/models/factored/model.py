@@ -187,6 +187,16 @@ class Factored(Model):
         """The observations it was made with; None where there are none."""
         return None
 
+    @property
+    def twin_told(self):
+        return (
+            "simulated at states of the fit, which are exact samples of the twins' posteriors as"
+            " far as the prior is flat around them"
+        )
+
+    def twin(self, key, state, y):
+        return state, self.simulate(key, state)
+
     # What follows from them.
 
     def num_rows(self, y) -> int:

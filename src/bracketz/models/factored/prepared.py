@@ -37,6 +37,7 @@ class Prepared:
     Attributes:
         model: with kernels; its evidence is that of the model it was made from.
         adopt: a state of the model it was made from -> the same as a state of ``model``.
+        restore: the other way round.
         begins_at: "prior" or "reference".
         schedule: inverse temperatures in equal parts of the path's length; None: nothing is known.
         lengths: of the paths looked at, by where they begin.
@@ -71,6 +72,7 @@ class Prepared:
     seconds: float = 0.0
     doubt: str | None = None
     start_noise: float = 0.0
+    restore: Callable[[Any], Any] = lambda state: state
 
     @property
     def first_effort(self) -> int:
@@ -177,6 +179,7 @@ def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> 
         time.perf_counter() - began,
         _doubt(*(run for _, run in found.values())),
         uneven if where == "reference" else 0.0,
+        _restoring(tuned),
     )
 
 
@@ -212,3 +215,14 @@ def _adopting(tuned: Tuned) -> Callable:
             return tuned.adopt(state)
 
     return adopt
+
+
+def _restoring(tuned: Tuned) -> Callable:
+    inner = tuned.model
+
+    def restore(position):
+        with double_precision():
+            state = tuned.restore(position)
+            return inner.restore(state) if isinstance(inner, Referenced) else state
+
+    return restore

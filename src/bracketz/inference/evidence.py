@@ -1,0 +1,394 @@
+"""Observed data: a certified lower bound, an upper bound with its condition, and twins.
+
+1. A ladder of forward runs decides how long runs must be for the chains of
+   ``bracketz.inference.coupling`` to meet, and how many proposals each of them takes.
+2. P n fresh forward runs: their weights average to p(y), so betting certifies a lower bound. In
+   groups of n they are the proposals of P independent chains, whose ends are nearly posterior
+   states.
+3. Reverse runs from these ends. From exact and independent posterior states v_i, the mean of 1 / w
+   over the runs from one of them, are independent with mean 1 / p(y), and betting gives L with
+   Pr(L > log E v) <= a, hence Pr(log p(y) > -L) <= a. The ends' joint law is within P e of that, so
+   the upper bound -L fails with probability at most a + P e, under the condition that e is what it
+   was estimated to be.
+
+With failure probability d in all: d / 5 below, P e as estimated, and the rest above. Where P e
+takes more than half of it there is no upper bound.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bracketz.core.betting import betting_bound
+from bracketz.core.model import Model, State
+from bracketz.core.precision import double_precision
+from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.core.results import Combine, LowerCertificate, Seconds, check_confidence
+from bracketz.core.validation import check_seed, require_at_least
+from bracketz.core.weights import PointEstimate, bennett, log_mean
+from bracketz.data.dataset import as_data
+from bracketz.data.identity import model_label
+from bracketz.engine.anneal import Particles, Reverse
+from bracketz.engine.run import compile_together
+from bracketz.engine.session import Session
+from bracketz.errors import InputError
+from bracketz.inference.coupling import LENGTHS, Meetings, couple, expected_distance
+from bracketz.inference.interval import (
+    CONDITION,
+    Coupled,
+    Evidence,
+    Interval,
+    Twin,
+    Twins,
+)
+from bracketz.inference.ladder import Clock, Runs, batches
+from bracketz.inference.plan import PREDICTABLE, Seen, converged, plan, scaled, spread
+from bracketz.models.factored import Prepared, prepare
+from bracketz.paths import Tempered
+
+#: Shares of the failure probability: of the lower side; what the distance may take; what a plan
+#: lets it take.
+BELOW, MOST_FAR, AIM_FAR = 0.2, 0.5, 0.1
+#: Forward runs of a batch, per chain; a divisor of every number of proposals.
+BATCH = min(LENGTHS)
+#: Proposals per chain where there is nothing to plan by.
+DEFAULT_LENGTH = 32
+#: Keeps the uniforms of coupled chains, and twins, apart from every run's randomness.
+UNIFORMS, TWINS = 0xC0, 0x7717
+
+
+class Design(NamedTuple):
+    """What a measurement is made of."""
+
+    effort: int
+    length: int  # proposals per chain
+
+
+@pytree_dataclass
+class FromEnds(Reverse):
+    """Reverse runs, of which ``each`` in a row begin at one of several states; ``exact`` has them
+    along its leading axis."""
+
+    particles: int = static(default=1)
+    each: Any = 1
+
+    def start_of(self, key, chain):
+        count = jax.tree.leaves(self.exact)[0].shape[0]
+        mine = jnp.minimum(chain // self.each, count - 1).astype(int)
+        states = jax.tree.map(lambda a: jnp.asarray(a)[mine][None], self.exact)
+        return Particles(self.settled(key, states), jnp.zeros(1))
+
+
+class Measured(NamedTuple):
+    """One data set, measured."""
+
+    forward: np.ndarray
+    meetings: Meetings
+    reverse: np.ndarray  # empty: there is no upper bound
+    ends: State  # states of the coupled chains in the end, leading axis chains
+    lower: float
+    lower_error: float
+    upper: float | None
+    upper_error: float | None
+    point: PointEstimate
+    interval: Interval
+
+
+def evidence(
+    model: Model,
+    data=None,
+    *,
+    gap: float = 1.0,
+    twins: int = 0,
+    starts: int = 16,
+    chains: int = 64,
+    confidence: float = 0.95,
+    seed: int = 0,
+    reference: bool | None = None,
+    first: int | None = None,
+    max_effort: int | None = None,
+    session: Session | None = None,
+) -> Evidence:
+    """The log evidence of observed data from both sides, each with what it rests on.
+
+    The lower bound is certified on any data. The upper bound comes from reverse runs that begin at
+    states of coupled chains (``bracketz.inference.coupling``), and is conditional on the forward
+    runs having found every region of the posterior that matters. Where these chains do not meet
+    there is none, and ``reason`` says what it would take. Twins show how the same procedure does
+    on data like these.
+
+    Args:
+        model: any.
+        data: the observations; None: those the model was made with. An exact sample that simulated
+            data bring along is not looked at.
+        gap: between the bounds, to aim at (nats).
+        twins: data sets to simulate at the fitted parameters and put through the same procedure.
+        starts: coupled chains; each takes some proposals, each a forward run.
+        chains: reverse runs, in equal parts from the ends of the coupled chains.
+        confidence: of the certificate and of the interval.
+        seed: everything random follows from it.
+        reference: begin at a fitted reference (True), at the prior (False), or wherever the path is
+            shorter (None); see ``prepare``.
+        first: distributions of the ladder's first rung; 32 by default.
+        max_effort: distributions at the most.
+        session: time budget (soft: the measurement is made to fit), checkpoint and progress.
+
+    Returns:
+        Both sides, the point estimate, meeting times and twins.
+
+    Raises:
+        InputError: a value out of range, or data the model cannot describe.
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> answer = bz.evidence(model, bz.simulate(model, rows=6, columns=2).y, gap=2.0)
+        >>> answer.interval.low < answer.log_ml < answer.interval.high
+        True
+    """
+    data = as_data(data, model)
+    check_seed(seed)
+    check_confidence(confidence)
+    if not gap > 0:
+        raise InputError(f"gap must be positive, got {gap}")
+    require_at_least(2, starts=starts)
+    require_at_least(0, twins=twins)
+    if chains < starts:
+        raise InputError(f"`chains` must be at least `starts`, {starts}, got {chains}")
+    session, clock = session or Session(), Clock()
+    procedure = Procedure(
+        model, gap, confidence, seed, reference, session, starts, chains // starts
+    )
+    ready, runs = procedure.begin(data.y)
+    top = max_effort or max(runs.path.last_effort, first or 0)
+    low = first or min(runs.path.first_effort, top, ready.first_effort)
+    runs.path.at(low, runs.model, runs.model.num_rows(data.y), 1)  # refuse before the work
+    session.must_finish = True
+    design = procedure.decide(runs, low, top, clock)
+    session.must_finish = True
+    found = procedure.measure(runs, design, clock)
+    seen = None
+    if twins:
+        seen = procedure.twins(data.y, ready, found, design, twins, clock)
+    session.must_finish = False
+    reason = procedure.reason(found, design)
+    m = found.meetings
+    there = found.upper is not None
+    return Evidence(
+        model=model_label(model),
+        lower=found.lower,
+        lower_error=found.lower_error,
+        upper=found.upper,
+        upper_error=found.upper_error,
+        log_ml=found.point.log_ml,
+        standard_error=found.point.standard_error,
+        kind="conditional" if there else "certified",
+        condition=CONDITION if there else None,
+        certificate=LowerCertificate.from_weights(found.forward, confidence),
+        interval=found.interval,
+        meetings=Coupled(m.pairs, m.met, m.mean, m.max, m.lag, m.length),
+        total_variation=m.total_variation,
+        starts=starts,
+        twins=seen,
+        reference="fitted" if ready.begins_at == "reference" else "prior",
+        distributions=runs.laid(design.effort)[0].num_edges + 1,
+        chains=len(found.forward),
+        reverse_chains=len(found.reverse),
+        seed=seed,
+        converged=reason is None,
+        reason=reason,
+        target=gap,
+        preparation=ready.told(),
+        log_weights=tuple(found.forward.tolist()),
+        reverse_log_weights=tuple(found.reverse.tolist()),
+        seconds=Seconds(clock.run, clock.compile),
+    )
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What is done with a data set, real or a twin."""
+
+    model: Model
+    gap: float
+    confidence: float
+    seed: int
+    reference: bool | None
+    session: Session
+    starts: int
+    each: int
+
+    @property
+    def fail(self) -> float:
+        """Failure probability of an interval."""
+        return 1 - self.confidence
+
+    def begin(self, y, prefix: str = "", seed: int | None = None) -> tuple[Prepared, Runs]:
+        """The model made ready, and its forward runs."""
+        seed, model = self.seed if seed is None else seed, self.model
+        with self.session.working(f"{prefix}pilot"):
+            ready = prepare(
+                model, y, seed=seed, reference=self.reference, note=self.session.progress.note
+            )
+        path = Tempered() if ready.schedule is None else Tempered(ready.schedule)
+        runs = Runs(ready.model, y, path, 1, 1, BATCH * self.starts, seed, self.session, prefix)
+        return ready, runs
+
+    def decide(self, runs: Runs, low: int, top: int, clock: Clock) -> Design:
+        """Climb the ladder, and choose."""
+        if low == top:
+            return Design(top, DEFAULT_LENGTH)
+        programs = [runs.forward(low)[1]]
+        clock.compile += compile_together(programs, chains=runs.chains)
+        rungs = runs.climb(low, top, self.gap, clock)
+        if not rungs:
+            return Design(low, DEFAULT_LENGTH)
+        seen = [rung.seen for rung in rungs]
+        chosen = Design(seen[-1].effort, DEFAULT_LENGTH)
+        if seen[-1].spread <= 2 * PREDICTABLE:
+            least = max(low // 2, 2)
+            chosen = self.cheapest(scaled(seen), least, top)
+            narrow = plan(seen, self.gap, self.starts * self.each, True, least, top)
+            chosen = chosen._replace(effort=max(chosen.effort, narrow.effort))
+        seconds = chosen.effort * self.runs_of(chosen) * clock.per_step
+        if seconds > self.session.remaining():
+            share = max(self.session.remaining(), 0.0) / seconds
+            chosen = chosen._replace(effort=max(low, int(share * chosen.effort)))
+        self.session.progress.note(
+            f"decided: {chosen.effort:,} distributions x {self.starts * chosen.length:,} forward"
+            f" and {self.starts * self.each:,} reverse runs"
+        )
+        return chosen
+
+    def runs_of(self, design: Design) -> int:
+        """Forward and reverse ones."""
+        return self.starts * (design.length + self.each)
+
+    def cheapest(self, scale: float, least: int, top: int) -> Design:
+        """Runs and proposals for which chains should come near enough to the posterior: the spread
+        of a log-weight is ``scale`` / edges."""
+        allowed = AIM_FAR * self.fail / self.starts
+        options = []
+        for length in LENGTHS:
+            low, high = least - 1, top
+            while high - low > 1:
+                middle = (low + high) // 2
+                enough = expected_distance(scale / max(middle - 1, 1), length) <= allowed
+                low, high = (low, middle) if enough else (middle, high)
+            options.append(Design(high, length))
+        return min(options, key=lambda design: design.effort * self.runs_of(design))
+
+    def measure(self, runs: Runs, design: Design, clock: Clock) -> Measured:
+        """Forward runs, coupled chains, reverse runs."""
+        path, forward = runs.forward(design.effort)
+        count = self.starts * design.length
+        outcomes = [
+            runs.run(forward, path.num_edges, stream, clock)
+            for stream in batches(f"forward {design.effort}", -(-count // runs.chains))
+        ]
+        log_w = np.concatenate([outcome.log_values for outcome in outcomes])[:count]
+        lower, lower_error = Combine.ARITHMETIC(log_w)
+        rng = np.random.default_rng([runs.seed, UNIFORMS])
+        meetings = couple(log_w, design.length, rng)
+        carries = [o.carry.particles if runs.records else o.carry for o in outcomes]
+        ends = jax.tree.map(
+            lambda *parts: np.concatenate(parts)[meetings.ends, 0], *[c.states for c in carries]
+        )
+        below = betting_bound(log_w, BELOW * self.fail)
+        far = self.starts * meetings.total_variation
+        if far > MOST_FAR * self.fail:
+            nothing = (None, None, PointEstimate(lower, lower_error))
+            interval = Interval(self.confidence, below, None)
+            return Measured(
+                log_w, meetings, np.zeros(0), ends, lower, lower_error, *nothing, interval
+            )
+        reverse = self.reverse(runs, design, ends, "reverse", clock)
+        per_start = self.per_start(reverse)
+        above = -betting_bound(-per_start, (1 - BELOW) * self.fail - far)
+        upper, upper_error = Combine.HARMONIC(per_start)
+        return Measured(
+            log_w,
+            meetings,
+            reverse,
+            ends,
+            lower,
+            lower_error,
+            upper,
+            upper_error,
+            bennett(log_w, reverse, shared_start=self.each > 1),
+            Interval(self.confidence, below, above),
+        )
+
+    def reverse(self, runs: Runs, design: Design, states, stream: str, clock: Clock) -> np.ndarray:
+        """Log values of reverse runs, ``each`` from every state."""
+        path, common = runs.laid(design.effort)
+        program = FromEnds(runs.model, runs.y, path, states, *common, each=np.int64(self.each))
+        chains = self.starts * self.each
+        name = f"{stream} {design.effort}"
+        return runs.run(program, path.num_edges, name, clock, chains).log_values
+
+    def twins(
+        self, y, ready: Prepared, found: Measured, design: Design, count: int, clock: Clock
+    ) -> Twins:
+        """The same on data simulated at the fitted parameters, without telling it the sample."""
+        each = []
+        for number in range(1, count + 1):
+            key = jax.random.key(self.seed, impl="threefry2x32")
+            key = jax.random.fold_in(jax.random.fold_in(key, TWINS), number)
+            with double_precision():
+                end = jax.tree.map(lambda a, k=number: a[k % len(a)], found.ends)
+                twin = self.model.twin(key, ready.restore(end), y)
+                exact, data = jax.tree.map(np.asarray, twin)
+            seed = int(np.random.default_rng([self.seed, TWINS, number]).integers(1 << 31))
+            own, runs = self.begin(data, f"twin {number}: ", seed)
+            seen = self.measure(runs, design, clock)
+            states = jax.tree.map(
+                lambda a: np.stack([np.asarray(a)] * self.starts), own.adopt(exact)
+            )
+            back = self.reverse(runs, design, states, "truth", clock)
+            truth = bennett(seen.forward, back)
+            each.append(
+                Twin(
+                    seen.interval.low,
+                    seen.interval.high,
+                    seen.point.log_ml,
+                    truth.log_ml,
+                    truth.standard_error,
+                )
+            )
+            self.session.progress.note(
+                f"twin {number} of {count}: {each[-1].log_ml - truth.log_ml:+.2f} off"
+            )
+        return Twins(tuple(each), self.model.twin_told)
+
+    def per_start(self, log_values: np.ndarray) -> np.ndarray:
+        """-log of the mean of 1 / w over the runs from each state."""
+        return np.array([-log_mean(-part) for part in log_values.reshape(self.starts, self.each)])
+
+    def reason(self, found: Measured, design: Design) -> str | None:
+        """Why the answer is not what was asked for; None where it is."""
+        if found.upper is None or found.upper_error is None:
+            share = self.starts * found.meetings.total_variation
+            said = (
+                f"the ends of {self.starts} coupled chains are within {min(share, 1.0):.2g} of"
+                f" posterior draws, and an interval of {self.confidence:.0%} can afford"
+                f" {MOST_FAR * self.fail:.2g}"
+            )
+            wide = spread(found.forward)
+            if wide > 2 * PREDICTABLE:
+                return said + "; runs this short do not tell how long they must be"
+            seen = Seen(design.effort, wide, len(found.forward))
+            wanted = self.cheapest(scaled([seen]), 2, 1 << 40)
+            return said + (
+                f"; about {wanted.effort:,} distributions x {self.starts * wanted.length:,} forward"
+                " runs should do"
+            )
+        apart = found.upper - found.lower
+        noise = math.hypot(found.lower_error, found.upper_error)
+        if converged(apart, noise, self.gap):
+            return None
+        return f"the bounds are {apart:.2f} ± {noise:.2f} apart and the goal is {self.gap:g}"
