@@ -30,6 +30,7 @@ GROUPS = {
         "bracketz.inference.compare",
         "bracketz.inference.comparison",
         "bracketz.inference.conditional",
+        "bracketz.inference.glm.",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -62,6 +63,7 @@ RUNNERS = (
     "bracketz.estimators.base",
     "bracketz.inference.compare",
     "bracketz.inference.conditional",
+    "bracketz.inference.glm.certificate",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
+    from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.kernels import (
         HMC,
         MALA,
