@@ -52,7 +52,8 @@ class GLMCertificate:
         lower, upper: the interval; ``certificate`` has the same numbers.
         certificate: confidence, low and high.
         deterministic: (low, high), which hold without any sampling.
-        log_ml: the point estimate: from all weights, or Laplace's where nothing was sampled.
+        log_ml: the point estimate, within the interval: from all weights, or Laplace's where
+            nothing was sampled.
         standard_error: of it; infinite where nothing was sampled.
         tries: points drawn from the envelope.
         predicted_tries: at most so many per exact draw, on average; known before sampling.
@@ -223,7 +224,7 @@ def certify_glm(
     at, low, high = ready.at, ready.low, ready.high
     rows, columns = at.rows.shape
     laplace = at.log_scale + 0.5 * columns * math.log(2 * math.pi)
-    value, error, tries = float(np.clip(laplace, low, high)), math.inf, 0
+    value, error, tries = min(max(laplace, low), high), math.inf, 0
     lower, upper, kept = low, high, [np.empty((0, columns))]
     if draws:
         need = max(ready.afford(draws, max_tries), FEWEST)
@@ -238,7 +239,10 @@ def certify_glm(
         blocks = _block_means(weights, max(BLOCKS_PER_DRAW * draws, FEWEST_BLOCKS), size)
         lower = max(low, high + betting_bound(blocks, fail))
         upper = high + bounded_mean_bound(weights, fail)
+        if lower > upper:  # a failure that shows, within the probability allowed
+            lower, upper = low, high
         value, error = high + log_mean(blocks), log_mean_error(blocks)
+        value = min(max(value, lower), upper)
     found = np.concatenate(kept)
     return GLMCertificate(
         family=family,

@@ -25,13 +25,13 @@ from scipy.special import gammaln, logsumexp
 from bracketz.inference.glm.regression import INFLATION, Whitened
 
 #: Cells of the envelope, and steps within one by which h is summed up.
-CELLS, STEPS_PER_CELL = 2048, 32
+CELLS, STEPS_PER_CELL = 2048, 8
 #: The cells reach to where the log density of the radius is this far below its top.
-DEPTH = 40.0
+DEPTH = 30.0
 #: Larger eigenvalue problems are left alone: the row norms bound the quartic forms too.
 LARGEST = 1200
 #: Scales of the Gaussian of the lower bound, relative to the whitened coordinates.
-SCALES = np.linspace(0.3, 1.3, 41)
+SCALES = np.linspace(0.4, 1.2, 17)
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,23 @@ class Rates:
     slope: float
     leverage: float  # max_i |a_i|, the R of the plain argument
 
+    def exponents(self, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Two concave functions of r; the likelihood's share of the curvature is at least exp of
+        either."""
+        return -self.linear * r, -self.skew * r - self.quadratic * r**2
+
     def least_curvature(self, r: np.ndarray) -> np.ndarray:
-        """h'', falling in r."""
-        plain, refined = -self.linear * r, -self.skew * r - self.quadratic * r**2
-        return self.share + (1 - self.share) * np.exp(np.maximum(plain, refined))
+        """h''."""
+        return self.share + (1 - self.share) * np.exp(np.maximum(*self.exponents(r)))
+
+    def mean_curvature(self, r: np.ndarray) -> np.ndarray:
+        """At most the mean of h'' between neighbours of r: a concave exponent lies above its chord,
+        and the mean of exp of a chord is known."""
+        means = []
+        for exponent in self.exponents(r):
+            fall = np.maximum(-np.diff(exponent), 1e-300)
+            means.append(np.exp(exponent[:-1]) * -np.expm1(-fall) / fall)
+        return self.share + (1 - self.share) * np.maximum(*means)
 
 
 def quartic_bound(weights: np.ndarray, rows: np.ndarray) -> float:
@@ -104,9 +117,8 @@ def rates(at: Whitened) -> Rates:
         skew = min(np.max(t * norms), np.sqrt(moment(w * t**2)))
         quadratic = min(np.max(rest * norms**2), moment(w * rest)) / 4
     more = 1 + INFLATION
-    return Rates(
-        linear * more, skew * more, quadratic * more, at.share, at.slope, float(norms.max())
-    )
+    found = (linear * more, skew * more, quadratic * more, at.share, at.slope, norms.max())
+    return Rates(*map(float, found))
 
 
 @dataclass(frozen=True)
@@ -133,13 +145,17 @@ class Envelope:
 
 
 def envelope(found: Rates, columns: int, cells: int = CELLS) -> Envelope:
-    """Tangents to a lower bound on h that is summed up exactly: h'' taken at the far end of every
-    step."""
-    steps, reach = cells * STEPS_PER_CELL, 2.0 * np.sqrt(columns) + 4.0
+    """Tangents to a lower bound on h, summed up step by step.
+
+    With k the chords' lower bound on h'', the increments of h' are exact for k, and those of h at
+    most as large: k falls within a step, as the weight of an instant does in the double integral,
+    so their product's mean exceeds the product of their means.
+    """
+    steps, reach = cells * STEPS_PER_CELL, np.sqrt(columns) + 4.0
     while True:
         r = np.linspace(0.0, reach, steps + 1)
         step = r[1]
-        bend = found.least_curvature(r[1:])
+        bend = found.mean_curvature(r)
         rise = np.concatenate([[0.0], np.cumsum(bend) * step])  # h'
         h = np.concatenate([[0.0], np.cumsum((rise[:-1] + 0.5 * bend * step) * step)])
         with np.errstate(divide="ignore"):
@@ -147,7 +163,7 @@ def envelope(found: Rates, columns: int, cells: int = CELLS) -> Envelope:
         log_density = log_density + found.slope * r - h
         if log_density[-1] < np.max(log_density) - DEPTH:
             break
-        reach *= 1.5
+        reach *= 1.25
     at = np.append(np.arange(cells) * STEPS_PER_CELL + STEPS_PER_CELL // 2, steps)
     start = np.append(r[:-1:STEPS_PER_CELL], r[-1])
     width = np.append(np.diff(start), np.inf)
