@@ -144,7 +144,11 @@ def whiten(regression: Regression) -> Whitened:
     w = kind.curvature(eta)
     hessian = np.eye(len(b)) + (x.T * w) @ x
     # L = root K'^-1 with K K' the Hessian: L' H L = I.
-    half = solve_triangular(np.linalg.cholesky(hessian), np.eye(len(b)), lower=True).T
+    try:
+        factor = np.linalg.cholesky(hessian)
+    except np.linalg.LinAlgError:
+        raise _collinear() from None
+    half = solve_triangular(factor, np.eye(len(b)), lower=True).T
     rows = x @ half
     # What rounding can have done to a row, to its share of the Hessian, and to the gradient.
     size = len(b) + 2
@@ -156,10 +160,7 @@ def whiten(regression: Regression) -> Whitened:
     gram = half.T @ half + (rows.T * w) @ rows
     rough += np.linalg.norm(gram - np.eye(len(b)))
     if not rough < TOO_ROUGH:
-        raise NumericalError(
-            f"the columns of `X` are too nearly collinear for floating-point numbers (rounding"
-            f" {rough:.1g}): drop or standardise columns, or take a smaller `prior_scale`"
-        )
+        raise _collinear()
     inflate = 1 + INFLATION + rough
     half, rows = half * inflate, rows * inflate
     residual = kind.mean(eta) - r.y
@@ -187,6 +188,13 @@ def whiten(regression: Regression) -> Whitened:
     )
 
 
+def _collinear() -> NumericalError:
+    return NumericalError(
+        "the columns of `X` are too nearly collinear for floating-point numbers: drop or"
+        " standardise columns, or take a smaller `prior_scale`"
+    )
+
+
 def _newton(r: Regression, x: np.ndarray) -> np.ndarray:
     """Damped Newton steps to the minimum of |b|^2 / 2 + sum_i phi(eta_i) - y_i eta_i."""
     kind = r.kind
@@ -204,7 +212,10 @@ def _newton(r: Regression, x: np.ndarray) -> np.ndarray:
         eta = r.offset + x @ b
         w = kind.curvature(eta)
         gradient = b + x.T @ (kind.mean(eta) - r.y)
-        step = np.linalg.solve(np.eye(len(b)) + (x.T * w) @ x, gradient)
+        try:
+            step = np.linalg.solve(np.eye(len(b)) + (x.T * w) @ x, gradient)
+        except np.linalg.LinAlgError:
+            raise _collinear() from None
         decrement = gradient @ step
         size = 1.0
         while not (then := value(b - size * step)) <= now - 0.25 * size * decrement:
