@@ -299,11 +299,12 @@ def test_the_sums_of_the_envelope_are_below_h():
 # Tries.
 
 
-def test_radii_follow_the_envelope():
-    """Kolmogorov's test at 1e-4."""
+@pytest.mark.parametrize("cells", [8, 2048])
+def test_radii_follow_the_envelope(cells):
+    """Kolmogorov's test at 1e-4; few cells show how a radius is drawn within one."""
     X, y = simulated(5, 40, 4)
     at = whitened(X, y)
-    hull = envelope(rates(at), 4)
+    hull = envelope(rates(at), 4, cells)
     with double_precision():
         r, log_envelope = draw_radius(target(at, hull), jax.random.key(0), 20_000)
         np.testing.assert_allclose(log_envelope, hull(np.asarray(r)), atol=1e-9)
@@ -414,6 +415,17 @@ def test_one_column_offset_and_covariance():
     np.testing.assert_allclose(turned.deterministic, by_scale.deterministic, atol=1e-6)
 
 
+def test_probabilities_are_at_most_one():
+    """Where the envelope says more than that, it is not believed; and such problems are refused."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 30))
+    y = (X[:, 0] > 0).astype(float)
+    answer = bz.certify_glm(X, y, family="logistic", prior_scale=10.0, draws=0)
+    assert answer.deterministic[1] == 0.0 and answer.predicted_tries > 1e6
+    with pytest.raises(InputError, match="exact draws may take"):
+        bz.certify_glm(X, y, family="logistic", prior_scale=10.0)
+
+
 def test_same_seed_same_numbers():
     X, y = simulated(10, 40, 3)
     one, two, other = (bz.certify_glm(X, y, family="logistic", seed=s, draws=20) for s in (1, 1, 2))
@@ -482,7 +494,8 @@ def test_refusals():
     assert "seed" in refused(X, y, seed=-1)
     assert "at least 0" in refused(X, y, draws=-1)
     dear = refused(X, y, max_tries=100)
-    assert "`max_tries`, 100" in dear and "tries" in dear and "`draws` 0" in dear
+    assert "`max_tries`, 100" in dear and "ask for at most" in dear and "`draws` 0" in dear
+    assert "ask for" not in refused(X, y, max_tries=1)
     with pytest.raises(InputError, match="`max_tries`"):
         bz.glm_draws(X, y, 1000, family="logistic", max_tries=100)
 

@@ -129,7 +129,12 @@ class _Prepared:
     found: Rates
     hull: Envelope
     low: float
-    high: float
+    high: float  # of the envelope
+
+    @property
+    def top(self) -> float:
+        """Above the log evidence: counts and classes have probabilities of at most 1."""
+        return min(self.high, 0.0)
 
     @property
     def tries(self) -> float:
@@ -140,12 +145,13 @@ class _Prepared:
         """How many tries that takes, at most, on average; refused where it is too many."""
         need = draws * self.tries
         if need > max_tries:
+            fit = int(max_tries / self.tries)
+            fewer = f"ask for at most {fit} `draws`, " if fit else ""
             raise InputError(
                 f"{draws} exact draws may take {need:.3g} tries ({self.tries:.3g} each; radius"
                 f" {self.found.linear:.2f} in {len(self.at.mode)} dimensions), above `max_tries`,"
-                f" {max_tries:,}: raise it, ask for fewer `draws`, take a smaller `prior_scale`,"
-                f" or certify_glm with `draws` 0, which gives [{self.low:.2f}, {self.high:.2f}]"
-                " without sampling"
+                f" {max_tries:,}: raise it, {fewer}take a smaller `prior_scale`, or certify_glm"
+                f" with `draws` 0, which gives [{self.low:.2f}, {self.top:.2f}] without sampling"
             )
         return need
 
@@ -221,11 +227,11 @@ def certify_glm(
     check_seed(seed)
     require_at_least(0, draws=draws)
     ready = _prepare(X, y, family, prior_scale, prior_covariance, offset)
-    at, low, high = ready.at, ready.low, ready.high
+    at, low, high, top = ready.at, ready.low, ready.high, ready.top
     rows, columns = at.rows.shape
     laplace = at.log_scale + 0.5 * columns * math.log(2 * math.pi)
-    value, error, tries = min(max(laplace, low), high), math.inf, 0
-    lower, upper, kept = low, high, [np.empty((0, columns))]
+    value, error, tries = min(max(laplace, low), top), math.inf, 0
+    lower, upper, kept = low, top, [np.empty((0, columns))]
     if draws:
         need = max(ready.afford(draws, max_tries), FEWEST)
         size = batch_size(rows, columns, wanted=need)
@@ -238,9 +244,9 @@ def certify_glm(
         tries, fail = len(weights), (1 - confidence) / 2
         blocks = _block_means(weights, max(BLOCKS_PER_DRAW * draws, FEWEST_BLOCKS), size)
         lower = max(low, high + betting_bound(blocks, fail))
-        upper = high + bounded_mean_bound(weights, fail)
+        upper = min(high + bounded_mean_bound(weights, fail), top)
         if lower > upper:  # a failure that shows, within the probability allowed
-            lower, upper = low, high
+            lower, upper = low, top
         value, error = high + log_mean(blocks), log_mean_error(blocks)
         value = min(max(value, lower), upper)
     found = np.concatenate(kept)
@@ -250,7 +256,7 @@ def certify_glm(
         lower=lower,
         upper=upper,
         certificate=Certificate(confidence, lower, upper),
-        deterministic=(low, high),
+        deterministic=(low, top),
         log_ml=value,
         standard_error=error,
         tries=tries,
