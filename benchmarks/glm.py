@@ -360,7 +360,7 @@ def picture(designs: list[Design], path: Path) -> None:
         frame.set_xticks([float(tick) for tick in ticks], ticks)
         frame.minorticks_off()
         frame.grid(alpha=0.25)
-        frame.set_xlabel("R, in posterior standard deviations")
+        frame.set_xlabel("radius R")
     grid[0].set_yticks(
         range(0, 15, 2),
         ["1", "100", "$10^4$", "$10^6$", "$10^8$", "$10^{10}$", "$10^{12}$", "$10^{14}$"],
