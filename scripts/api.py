@@ -32,6 +32,7 @@ GROUPS = {
         "bracketz.inference.conditional",
         "bracketz.inference.evidence",
         "bracketz.inference.interval",
+        "bracketz.inference.glm.",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -65,6 +66,7 @@ RUNNERS = (
     "bracketz.inference.compare",
     "bracketz.inference.conditional",
     "bracketz.inference.evidence",
+    "bracketz.inference.glm.certificate",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 

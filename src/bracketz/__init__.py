@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
     from bracketz.inference.evidence import evidence
+    from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.inference.interval import Evidence
     from bracketz.kernels import (
         HMC,

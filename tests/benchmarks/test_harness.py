@@ -130,6 +130,7 @@ def test_plain_machines_do():
     [
         ["paper.py", "--trials", "2", "--only", "clustering/ais"],
         ["growth.py"],
+        ["glm.py"],
         ["startup.py"],
         ["sweep.py", "--chains", "4"],
         ["schedule.py"],
@@ -140,11 +141,14 @@ def test_plain_machines_do():
     ids=lambda command: command[0],
 )
 def test_benchmark_runs_with_tiny_settings(command, tmp_path):
-    plot = ["--plot", str(tmp_path / "growth.png")] if command[0] == "growth.py" else []
+    if command[0] == "glm.py":
+        pytest.importorskip("sklearn")
+    picture = tmp_path / "picture.png"
+    plot = ["--plot", str(picture)] if command[0] in ("growth.py", "glm.py") else []
     words = [sys.executable, str(BENCHMARKS / command[0]), *command[1:], *plot, "--smoke", "--json"]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=600)
     assert done.returncode in (0, report.MISSED)
     answer = Report.from_json(json.loads(done.stdout))
     assert answer.rows and answer.tables
     assert all(math.isfinite(row.value) for row in answer.rows)
-    assert not plot or (tmp_path / "growth.png").stat().st_size > 10_000
+    assert not plot or picture.stat().st_size > 10_000

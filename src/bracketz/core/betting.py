@@ -23,6 +23,10 @@ distance to the truth falls like s.d.(w / Z) sqrt(2 log(1 / alpha) / n).
 
 Numbers are kept as logs. K_n falls in m, so bisection finds log L. Cost: about 25 passes over n
 weights times the number of stakes.
+
+**Bounded weights** also have an upper bound: with w in [0, 1] the same bets on 1 - w, whose mean is
+1 - Z, give K(m) = sum_s prior(s) prod_i (1 + s ((1 - w_i) / (1 - m) - 1)), which rises in m and has
+mean 1 at m = Z, so Pr(K(m) >= 1 / alpha for some m <= Z) <= alpha by Markov's inequality.
 """
 
 from typing import TYPE_CHECKING
@@ -95,3 +99,49 @@ def betting_bound(log_weights: "Float[np.ndarray, ' chains']", alpha: float) -> 
         else:
             high = middle
     return float(top + low)
+
+
+#: Bounded weights are rounded up to a grid of so many points per factor of 2, down to 2^-60.
+GRID, FINEST = 256, 60
+
+
+def bounded_mean_bound(log_weights: "Float[np.ndarray, ' tries']", alpha: float) -> float:
+    """log U: above the log-mean of weights in [0, 1] with probability at least 1 - ``alpha``.
+
+    K falls in every weight, so rounding weights up keeps the bound, and makes millions of them a
+    histogram. The wealth is looked at once, after the last weight.
+
+    Args:
+        log_weights: independent log-weights, at most 0; their number fixed in advance.
+        alpha: the failure probability, inside (0, 1).
+
+    Returns:
+        The bound, at most 0.
+
+    Raises:
+        InputError: ``alpha`` is not inside (0, 1), or there is no weight, or one is above 1.
+    """
+    log_weights = np.asarray(log_weights, dtype=float)
+    if not 0 < alpha < 1:
+        raise InputError(f"`alpha` must lie inside (0, 1), got {alpha}")
+    if log_weights.ndim != 1 or not log_weights.size or not np.all(log_weights <= 0):
+        raise InputError("`log_weights` must be a list of numbers of at most 0")
+    bins = np.clip(np.floor(-log_weights * (GRID / np.log(2))), 0, GRID * FINEST).astype(int)
+    counts = np.bincount(bins)
+    used = np.flatnonzero(counts)
+    weights, counts = 2.0 ** (-used / GRID), counts[used]
+
+    def log_wealth_at(m):
+        rounds = np.log1p(STAKES[:, None] * (m - weights) / (1 - m))
+        wealth = rounds @ counts + np.log(PRIOR)
+        return wealth.max() + np.log(np.exp(wealth - wealth.max()).sum())
+
+    threshold = -np.log(alpha)
+    low, high = float(np.log(weights @ counts / counts.sum())), 0.0  # no wealth at the mean
+    while high - low > PRECISION:
+        middle = 0.5 * (low + high)
+        if log_wealth_at(np.exp(middle)) >= threshold:
+            high = middle
+        else:
+            low = middle
+    return high
