@@ -466,50 +466,34 @@ def table(bracketz, tmp_path):
 
 
 QUICKLY = (
-    "--data",
-    "y.csv",
-    "--models",
-    "clustering",
-    "--chains",
-    4,
-    "--first",
-    8,
-    "--max-effort",
-    16,
+    *("--data", "y.csv", "--models", "clustering", "--chains", 16, "--first", 16),
+    *("--max-effort", 16, "--twins", 0),
 )
 
 
 @pytest.mark.slow
-def test_compare_prints_bounds_and_a_verdict(bracketz, table):
+def test_compare_prints_intervals_and_a_verdict(bracketz, table):
     code, out, _ = bracketz(
         "compare", *QUICKLY, "--components", "1,2", "--standardize", "--plot", "c.png", "--json"
     )
-    assert code == 0
     answer = json.loads(out)
-    assert [c["components"] for c in answer["candidates"]] in ([1, 2], [2, 1])
-    first = answer["candidates"][0]
-    assert {
-        "lower",
-        "standard_error",
-        "distributions",
-        "probability",
-        "evidence_against",
-        "settled",
-    } <= set(first)
-    assert first["side"] == "lower" and answer["decided"] is None and answer["log_jacobian"] != 0
+    assert code == (0 if answer["decided"] else 1)
+    assert [c["components"] for c in answer["models"]] in ([1, 2], [2, 1])
+    assert answer["models"][0]["kind"] in ("certified", "conditional")
+    assert answer["log_jacobian"] != 0
     assert os.path.getsize("c.png") > 1000
-    code, out, _ = bracketz("compare", *QUICKLY, "--components", "1,2")
-    assert code == 0 and "lower bounds" in out and "Kass and Raftery" in out
+    _, out, _ = bracketz("compare", *QUICKLY, "--components", "1,2")
+    assert "lower end certified, upper end conditional" in out and "Kass and Raftery" in out
 
 
 @pytest.mark.slow
-def test_compare_validates_and_resumes_to_the_same_numbers(bracketz, table):
-    words = ("compare", *QUICKLY, "--components", "2", "--validate", "--json")
+def test_compare_has_twins_and_resumes_to_the_same_numbers(bracketz, table):
+    words = ("compare", *QUICKLY, "--components", "2", "--twins", 1, "--json")
     _, first, _ = bracketz(*words, "--checkpoint", "c.npz")
     _, second, _ = bracketz(*words, "--checkpoint", "c.npz", "--resume")
     first, second = json.loads(first), json.loads(second)
-    assert first["candidates"] == second["candidates"]
-    assert len(first["candidates"][0]["simulated"]) == 2 and first["candidates"][0]["margin"] >= 0
+    assert first["models"] == second["models"]
+    assert first["models"][0]["twins"]["count"] == 1
 
 
 @pytest.mark.slow
@@ -536,7 +520,7 @@ def test_compare_with_missing_entries(bracketz, table, tmp_path):
         ),
         (("--set", "noise_shape=-2"), "noise_shape must be a positive number, got -2.0"),
         (("--missing", "drop"), "unknown --missing 'drop'"),
-        (("--validate", "--simulations", "0"), "--simulations must be at least 1, got 0"),
+        (("--twins", "-1"), "twins must be at least 0, got -1"),
         (("--models", "clusterin"), "unknown model 'clusterin'"),
     ],
 )

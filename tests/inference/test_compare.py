@@ -1,24 +1,41 @@
-"""Comparing models: the bounds, the margin, the verdict, units and missing entries."""
+"""Comparing models: intervals, margins, the verdict, units and missing entries."""
 
 import dataclasses
+import functools
 import math
 
+import jax
 import numpy as np
 import pytest
+from jax.scipy.stats import norm
 
 import bracketz as bz
 from bracketz.core.results import Seconds
-from bracketz.inference.compare import _names, _settled, standardized
-from bracketz.inference.comparison import Candidate, Comparison, Simulated, strength
+from bracketz.inference.compare import _names, standardized
+from bracketz.inference.comparison import Candidate, Comparison, strength
+from bracketz.inference.interval import Interval, Twin, Twins
 
 
-def candidate(lower, margin=None, error=0.1, model="clustering", components=2):
-    simulated = () if margin is None else (Simulated(0.0, margin), Simulated(0.0, margin / 2))
-    return Candidate(model, components, lower, error, 1024, ((1024, lower),), True, {}, simulated)
+@functools.cache
+def base():
+    return bz.evidence(bz.Clustering(2), np.zeros((4, 2)), first=32, max_effort=32)
+
+
+def candidate(log_ml, width=0.4, margin=None, name="clustering", high=True):
+    """An answer with a given estimate, interval and margin of twins."""
+    low = log_ml - width / 2
+    interval = Interval(0.95, low, low + width if high else None)
+    twins = None
+    if margin is not None:
+        twins = Twins((Twin(-1.0, 1.0, 0.0, 1.0 + margin, 0.1),), "")
+    found = dataclasses.replace(
+        base(), log_ml=log_ml, interval=interval, twins=twins, upper=log_ml if high else None
+    )
+    return Candidate(name, "clustering", 2, found, {})
 
 
 def comparison(*candidates):
-    return Comparison(candidates, 20, 0.5, 0, Seconds(1.0, 1.0))
+    return Comparison(candidates, 0.95, 1, 0, Seconds(1.0, 1.0))
 
 
 def test_words_are_the_papers():
@@ -32,41 +49,34 @@ def test_words_are_the_papers():
         assert strength(decades * math.log(10)).startswith(word)
 
 
-def test_verdict_holds_the_lead_against_the_rivals_margin():
-    assert comparison(candidate(-10.0), candidate(-30.0)).decided is None
-    clear = comparison(candidate(-10.0, 50.0), candidate(-30.0, 5.0))
-    assert clear.decided and "decided: clustering with 2 components" in clear.verdict
-    # The winner's own margin can only raise it; the rival's can lift it past the winner.
-    near = comparison(candidate(-10.0, 0.1), candidate(-30.0, 25.0, model="low-rank"))
-    assert near.decided is False and "not decided" in near.verdict and "low-rank" in near.verdict
-    # A lead within twice the error bars is no lead.
-    assert comparison(candidate(-10.0, 0.0, 1.0), candidate(-11.0, 0.0, 1.0)).decided is False
+def test_verdict_holds_intervals_and_margins_against_each_other():
+    clear = comparison(candidate(-10.0, name="this"), candidate(-13.0, margin=1.0, name="that"))
+    assert clear.decided and clear.verdict.startswith("decided: this, ahead of every other by")
+    assert "at least 1.6 nats" in clear.verdict and "conditional on" in clear.verdict
+    wide = comparison(candidate(-10.0, margin=2.0), candidate(-13.0, margin=1.0, name="that"))
+    assert not wide.decided and "does not clear that of that" in wide.verdict
+    assert "try `gap=" in wide.verdict
+    close = comparison(candidate(-10.0), candidate(-10.1, name="that"))
+    assert not close.decided and "hardly tell them apart" in close.verdict
+    # Without an upper bound nothing is decided, however far behind.
+    open_ended = comparison(candidate(-10.0), candidate(-90.0, high=False, name="that"))
+    assert not open_ended.decided and "that has no upper bound" in open_ended.verdict
+    assert open_ended.candidates[1].warning.startswith("no upper bound")
 
 
-def test_probabilities_follow_the_bounds():
-    found = comparison(candidate(-10.0), candidate(-10.0 - math.log(3)))
+def test_probabilities_and_bayes_factors():
+    found = comparison(candidate(-10.0), candidate(-10.0 - math.log(3), margin=0.5))
     np.testing.assert_allclose(found.probabilities, [0.75, 0.25])
-    entries = found.to_json()["candidates"]
-    assert entries[1]["behind"] == pytest.approx(math.log(3)) and entries[0]["side"] == "lower"
-    assert entries[0]["evidence_against"] is None and entries[1]["evidence_against"].startswith(
-        "not worth"
-    )
-
-
-def test_bounds_of_minus_infinity_compare():
-    """All forward weights may be 0: a poor bound, but one."""
-    found = comparison(candidate(-10.0), candidate(-math.inf))
-    assert found.probabilities.tolist() == [1.0, 0.0]
-    assert found.to_json()["candidates"][1]["evidence_against"] == "decisive"
-    neither = comparison(candidate(-math.inf), candidate(-math.inf))
-    assert neither.probabilities.tolist() == [0.5, 0.5]
-    assert neither.to_json()["candidates"][1]["evidence_against"].startswith("not worth")
-
-
-def test_a_bound_settles_after_two_doublings_without_a_rise():
-    assert not _settled([-10.0, -9.9], 0.5)  # one may be luck
-    assert _settled([-10.0, -9.9, -9.8], 0.5)
-    assert not _settled([-10.0, -12.0, -9.0], 0.5)
+    entries = found.to_json()["models"]
+    assert entries[1]["difference"] == pytest.approx(math.log(3))
+    assert entries[1]["log_bayes_factor"]["low"] == pytest.approx(math.log(3) - 0.9)
+    assert entries[1]["bayes_factor"]["high"] == pytest.approx(3 * math.exp(0.9))
+    assert entries[0]["bayes_factor"] == {"low": 1.0, "high": 1.0}
+    assert "1 of 1 twins missed: 0.5 nats added" in entries[1]["warning"]
+    far = comparison(candidate(0.0), candidate(-1e4)).to_json()["models"][1]
+    assert far["bayes_factor"] == {"low": None, "high": None}
+    keys = "name log_ml low high kind difference bayes_factor probability warning"
+    assert set(keys.split()) <= set(entries[0])
 
 
 def test_standardising_puts_the_jacobian_back():
@@ -88,46 +98,60 @@ def test_columns_whose_squares_overflow_are_standardised():
 
 
 @pytest.mark.slow
-def test_bounds_and_margins_on_data_with_a_known_answer():
-    """Tiny instances have exact evidence: the bound settles at it, and the margin covers what is
-    left."""
+def test_intervals_on_data_with_a_known_answer():
+    """Tiny instances have exact evidence; at 95 %, these two keys hold it."""
     model, shape = bz.InferredClustering().tiny()
-    one = dataclasses.replace(model, components=1)
     y = bz.simulate(model, *shape, seed=7).y
-    found = bz.compare(y, [one, model], chains=100, first=64, validate=1)
-    by_size = {c.components: c for c in found.candidates}
+    more = np.vstack([y, np.full((1, shape[1]), np.nan)])  # a row that was never observed
     truth = model.exact_evidence(y)
-    assert abs(by_size[2].lower - truth) < 0.2
-    assert by_size[2].settled and by_size[2].margin < 1.0
-    assert set(by_size[2].hyperparameters) == {"center_variance", "noise_variance", "mixture"}
+    for data, missing in ((y, 0), (more, shape[1])):
+        found = bz.compare([model], data, twins=1)
+        assert found.missing == missing
+        assert found.best.range.low < truth < found.best.range.high
+    assert set(found.best.posterior) == {"center_variance", "noise_variance", "mixture"}
 
 
 @pytest.mark.slow
-def test_missing_entries_count_for_nothing():
-    """A row that was never observed leaves the evidence of the others: within 0.1 nats, error bars
-    of 0.02."""
-    model, shape = bz.InferredClustering().tiny()
-    y = bz.simulate(model, *shape, seed=7).y
-    more = np.vstack([y, np.full((1, shape[1]), np.nan)])
-    found = bz.compare(more, [model], chains=200, first=256, max_effort=1024)
-    assert found.missing == shape[1]
-    assert abs(found.best.lower - model.exact_evidence(y)) < 0.1
+def test_models_of_users_by_name():
+    """A normal mean against a fixed one: the Bayes factor is known."""
+
+    def mean_of(scale):
+        return bz.from_functions(
+            lambda x, y: norm.logpdf(y, x["mean"]),
+            log_prior=lambda x: norm.logpdf(x["mean"], 0.0, scale),
+            sample_prior=lambda key: {"mean": scale * jax.random.normal(key)},
+            simulate=lambda key, x: x["mean"] + jax.random.normal(key, (8,)),
+        )
+
+    y = np.full(8, 2.5)
+    found = bz.compare({"narrow": mean_of(0.2), "wide": mean_of(2.0)}, y, gap=0.3, twins=0)
+
+    def exact(scale):
+        covariance = np.eye(8) + scale**2
+        log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
+        return float(-0.5 * (y @ np.linalg.solve(covariance, y) + log_det))
+
+    assert found.best.name == "wide" and found.decided
+    for c in found.candidates:
+        truth = exact({"narrow": 0.2, "wide": 2.0}[c.name])
+        assert c.range.low < truth < c.range.high
+    factor = found.log_bayes_factor(found.candidates[1])
+    assert factor.low < exact(2.0) - exact(0.2) < factor.high
 
 
 def test_candidates_of_one_name_have_streams_of_their_own(tmp_path):
     """Streams were keyed by name and size: with a checkpoint the second of two priors was given
-    the first one's answer. Plain names, and with them seeds and numbers, are as they were."""
+    the first one's answer."""
     y = bz.simulate(bz.Clustering(components=2), rows=5, columns=2, seed=3).y
     tight, wide = (bz.Clustering(2, center_variance=v) for v in (0.1, 9.0))
-    knobs = {"chains": 4, "first": 8, "max_effort": 8}
+    knobs = {"first": 8, "max_effort": 8, "starts": 2, "chains": 4, "twins": 0}
     kept = bz.Checkpoint(tmp_path / "run.ckpt", {})
-    plain = bz.compare(y, [tight, wide, tight], **knobs)
-    stored = bz.compare(y, [tight, wide, tight], session=bz.Session(checkpoint=kept), **knobs)
-    assert stored.candidates == plain.candidates
-    lower = {c.label: c.lower for c in plain.candidates}
-    first, second = (f"clustering (center_variance {v}) with 2 components" for v in (0.1, 9.0))
-    assert set(lower) == {first, second} and lower[first] != lower[second]
-    assert [c.lower for c in plain.candidates].count(lower[first]) == 2  # equal models share one
+    plain = bz.compare([tight, wide, tight], y, **knobs)
+    stored = bz.compare([tight, wide, tight], y, session=bz.Session(checkpoint=kept), **knobs)
+    names = [f"clustering (center_variance {v}) with 2 components" for v in (0.1, 9.0)]
+    weights = {c.name: c.evidence.log_weights for c in plain.candidates}
+    assert weights == {c.name: c.evidence.log_weights for c in stored.candidates}
+    assert set(weights) == set(names) and weights[names[0]] != weights[names[1]]
 
 
 def test_names_tell_different_models_apart():
@@ -140,10 +164,10 @@ def test_names_tell_different_models_apart():
     wide = bz.Clustering(20, mixture=np.arange(1, 21) / 210)
     models = [bz.Clustering(2), bz.InferredClustering(2), bz.Clustering(3), bz.Clustering(2, 0.5)]
     assert _names(models) == [
-        "clustering (center_variance 0.8)",
-        "inferred-clustering",
-        "clustering",
-        "clustering (center_variance 0.5)",
+        "clustering (center_variance 0.8) with 2 components",
+        "inferred-clustering with 2 components",
+        "clustering with 3 components",
+        "clustering (center_variance 0.5) with 2 components",
     ]
     for pair in ([again(), again()], [bz.Clustering(20), wide]):
         assert len(set(_names(pair))) == 2
@@ -153,12 +177,29 @@ def test_names_tell_different_models_apart():
 def test_models_and_knobs_are_checked():
     y = np.zeros((4, 2))
     for bad, message in (
-        ({"chains": 1}, "chains must be at least 2"),
-        ({"tolerance": 0.0}, "tolerance must be positive"),
-        ({"first": 1}, "distributions must go from at least 2"),
-        ({"validate": -1}, "must not be negative"),
+        ({"chains": 1}, "`chains` must be at least `starts`"),
+        ({"gap": 0.0}, "gap must be positive"),
+        ({"twins": -1}, "twins must be at least 0"),
     ):
         with pytest.raises(bz.InputError, match=message):
-            bz.compare(y, [bz.InferredClustering(2)], **bad)
+            bz.compare([bz.InferredClustering(2)], y, **bad)
     with pytest.raises(bz.InputError, match="at least one model"):
-        bz.compare(y, [])
+        bz.compare([], y)
+    with pytest.raises(bz.InputError, match="models first"):
+        bz.compare(y, [bz.InferredClustering(2)])
+
+
+def test_models_with_data_of_their_own_must_have_the_same():
+    import numpyro
+    import numpyro.distributions as dist
+
+    def mean(y):
+        m = numpyro.sample("m", dist.Normal(0, 1))
+        with numpyro.plate("rows", len(y)):
+            numpyro.sample("y", dist.Normal(m, 1), obs=y)
+
+    one, other = (bz.from_numpyro(mean, y=np.full(3, v)) for v in (0.0, 1.0))
+    with pytest.raises(bz.InputError, match="b was made with other observations than a"):
+        bz.compare({"a": one, "b": other})
+    with pytest.raises(bz.InputError, match="cannot leave out missing entries"):
+        bz.compare({"a": one}, np.array([0.0, np.nan, 1.0]))

@@ -1,5 +1,7 @@
 """Every figure takes axes, returns the Figure, and leaves Matplotlib's backend alone."""
 
+import dataclasses
+
 import matplotlib
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from matplotlib.figure import Figure
 import bracketz as bz
 from bracketz.check.pairs import Runs
 from bracketz.core.results import Seconds
-from bracketz.inference.comparison import Candidate, Comparison, Simulated
+from bracketz.inference.comparison import Candidate, Comparison
+from bracketz.inference.interval import Interval
 from bracketz.plots.kit import calibration, crooks
 
 MODEL = bz.Clustering(components=2)
@@ -20,15 +23,22 @@ def answers():
     data = bz.simulate(MODEL, 6, 2)
     sandwich = bz.sandwich(MODEL, data, gap=1e-9, chains=4, first=8, max_effort=32)
     trials = bz.estimate(MODEL, data, bz.AIS(distributions=9), trials=4)
-    # Made up, since three programs would be compiled for it; the docstring of ``evidences``, which
-    # is run, and the command's tests draw real ones.
-    simulated = (Simulated(-9.0, 0.5),)
+    observed = bz.evidence(MODEL, data.y, first=32, max_effort=32)
+    # Moved and cut, since three programs would be compiled for it.
+    without = dataclasses.replace(
+        observed.shifted(-3.0), upper=None, interval=Interval(0.95, observed.lower - 4, None)
+    )
     candidates = [
-        Candidate("clustering", k, -10.0 - k, 0.1, 8, ((8, -10.0 - k),), True, {}, whiskers)
-        for k, whiskers in ((1, simulated), (2, ()))
+        Candidate(f"clustering {k}", "clustering", k, one, {})
+        for k, one in ((1, observed), (2, without))
     ]
-    compared = Comparison(tuple(candidates), 2, 0.5, 0, Seconds(1.0, 1.0))
-    return {"sandwich": sandwich, "trials": trials, "compared": compared}
+    compared = Comparison(tuple(candidates), 0.95, 0, 0, Seconds(1.0, 1.0))
+    return {
+        "sandwich": sandwich,
+        "trials": trials,
+        "compared": compared,
+        "observed": observed,
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +51,7 @@ DRAW = {
     "sandwich": bz.plots.closing_bounds,
     "trials": bz.plots.trials,
     "compared": bz.plots.evidences,
+    "observed": bz.plots.interval,
 }
 
 
@@ -49,7 +60,11 @@ DRAW = {
 def test_a_figure_of_its_own_or_on_axes_handed_in(answers, kind):
     backend = matplotlib.get_backend()
     own = DRAW[kind](answers[kind])
-    assert isinstance(own, Figure) and len(own.axes) == 1 and own.axes[0].get_ylabel()
+    assert (
+        isinstance(own, Figure)
+        and len(own.axes) == 1
+        and own.axes[0].get_xlabel() + own.axes[0].get_ylabel()
+    )
     figure, ax = plt.subplots()
     assert DRAW[kind](answers[kind], ax=ax) is figure and ax.lines
     assert isinstance(answers[kind].plot(), Figure)

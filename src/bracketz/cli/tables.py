@@ -171,39 +171,36 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
     from bracketz.inference.comparison import strength
 
-    validated = answer.decided is not None
-    names = ["distr.", *(["off by"] if validated else []), "behind", "prob."]
     table = plain_table(
         Column("model", overflow="fold"),
-        Column("K", no_wrap=True),
-        Column("lower", no_wrap=True),
-        *(Column(name, no_wrap=True) for name in names),
+        Column("log evidence", no_wrap=True),
+        Column(f"{answer.confidence:.0%} interval", no_wrap=True),
+        Column("behind", no_wrap=True),
+        Column("prob.", no_wrap=True),
         "evidence against",
-        title="log evidence >= lower: stochastic bounds, hyperparameters inferred",
+        title="intervals: lower end certified, upper end conditional",
         gap=1,
     )
-    for c, probability in zip(answer.candidates, answer.probabilities, strict=True):
-        behind = answer.best.lower - c.lower
-        margin = [f"{c.margin:.1f}" if c.margin is not None else ""] if validated else []
-        word = "" if c is answer.best else strength(behind)
+    for c, row in zip(answer.candidates, answer.rows(), strict=True):
+        high = "no bound" if row["high"] is None else f"{row['high']:.1f}"
+        word = "" if c is answer.best else strength(row["difference"])
         table.add_row(
-            c.model,
-            "" if c.components is None else str(c.components),
-            f"{c.lower:.1f} ± {c.standard_error:.1f}",
-            f"{c.distributions:,}" + ("" if c.settled else "+"),
-            *margin,
-            f"{behind:.1f}",
-            f"{probability:.3f}",
+            c.name + ("" if c.warning is None else " *"),
+            f"{c.log_ml:.1f} ± {c.evidence.standard_error:.1f}",
+            f"[{row['low']:.1f}, {high}]",
+            f"{row['difference']:.1f}",
+            f"{row['probability']:.3f}",
             word.removeprefix("not worth more than a "),
         )
     console = Console()
     console.print(table)
 
     def say(text):
-        console.print(text, highlight=False)
+        console.print(text, highlight=False, markup=False)
 
-    if any(not c.settled for c in answer.candidates):
-        say("+ not settled when it stopped at --max-effort.")
+    for c in answer.candidates:
+        if c.warning is not None:
+            say(f"* {c.name}: {translated(c.warning)}.")
     if standardized:
         say(
             f"The columns were standardised; {answer.log_jacobian:+.1f} nats (the Jacobian) are"
@@ -211,19 +208,18 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
         )
     if answer.missing:
         say(f"{answer.missing} missing entries were treated as unobserved.")
+    say("prob.: equal prior odds. Words after Kass and Raftery (1995).")
+    best = answer.best.evidence.certificate
     say(
-        "prob.: equal prior odds, with lower bounds in place of evidences. Words after Kass and"
-        " Raftery (1995)."
+        f"Certified: the log evidence of {answer.best.name} is at least {best.low:.1f}, with"
+        f" {best.confidence:.0%} confidence."
     )
-    if validated:
+    if answer.twins:
+        covered = sum(c.evidence.twins.covered for c in answer.candidates if c.evidence.twins)
         say(
-            "off by: how far apart both bounds were, with the same settings, on data simulated"
-            " from the fitted model; a heuristic margin for the real data."
-        )
-    if best := answer.best.certificate:
-        say(
-            f"Certified: the log evidence of {answer.best.label} is at least {best.low:.1f}, with"
-            f" {best.confidence:.0%} confidence."
+            f"Heuristic: on {answer.twins * len(answer.candidates)} data sets simulated from the"
+            f" fitted models the same procedure held the truth in {covered}; intervals have the"
+            " margins that the others ask for."
         )
     verdict = translated(answer.verdict)
     say(verdict[0].upper() + verdict[1:])

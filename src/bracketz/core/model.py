@@ -177,6 +177,17 @@ class Model(ABC):
         exact = self.sample_prior(key_state, shape)
         return exact, self.simulate(key_data, exact, shape)
 
+    def summary(self, states: State) -> dict[str, Any]:
+        """Parameters of interest by name, whose posterior means are reported with an evidence.
+
+        Args:
+            states: x, with a leading axis of draws.
+
+        Returns:
+            Arrays by name, with that axis; none by default.
+        """
+        return {}
+
     def suited_to(self, y) -> "Model":
         """This model in the arithmetic these data need; itself by default.
 

@@ -1,142 +1,159 @@
-"""Compare models on observed data: lower bounds on their evidence, and how far to trust them.
-
-Observed data have no exact posterior sample, so nothing here bounds log p(y) from above. What can
-be had is
-
-- for each model AIS with more and more distributions until the lower bound stops rising;
-- on request, a validation by simulation after Grosse, Ancha and Roy (2016): take hyperparameters
-  from the end of a real chain, simulate data of the same shape from the model with them, and run
-  the same settings in both directions there. Their gap is how far those settings were from the
-  truth on data that resemble the real ones. As a margin for the real result it is a heuristic, for
-  two reasons: the simulated data are not the real ones, and the simulated sample is an exact
-  posterior sample only up to its hyperparameters, which came from the real data and not from their
-  prior.
-"""
+"""Compare models on observed data: an interval for each log evidence, and whether they part."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax
 import numpy as np
 
 from bracketz.core.model import Model
-from bracketz.core.precision import double_precision
-from bracketz.core.results import Combine, LowerCertificate, Seconds
-from bracketz.core.validation import check_seed
-from bracketz.core.weights import normalised
+from bracketz.core.results import Seconds
+from bracketz.core.validation import require_model
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import identity, model_label
-from bracketz.engine.anneal import Forward, Reverse
-from bracketz.engine.run import Outcome, run_chains
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
-from bracketz.inference.comparison import Candidate, Comparison, Simulated, candidate_label
-from bracketz.models.hierarchical import Inferred, InferredState
+from bracketz.inference.comparison import Candidate, Comparison
+from bracketz.inference.evidence import Settings, observed
+from bracketz.models.factored import Factored
 from bracketz.models.missing_data import Incomplete
-from bracketz.paths import Tempered
-
-FIRST_RUNG = 256
-LAST_RUNG = 1 << 14
-#: Doublings in a row that must bring nothing: one alone may be bad luck of the chains.
-PATIENCE = 2
-#: Of each candidate's certified lower bound.
-CONFIDENCE = 0.95
 
 
 def compare(
-    data,
-    models: Sequence[Model],
+    models: Mapping[str, Model] | Sequence[Model],
+    data=None,
     *,
-    tolerance: float = 0.5,
-    chains: int = 20,
-    first: int = FIRST_RUNG,
-    max_effort: int = LAST_RUNG,
-    validate: int = 0,
+    gap: float = 1.0,
+    twins: int = 2,
+    starts: int = 16,
+    chains: int = 64,
+    confidence: float = 0.95,
     seed: int = 0,
+    reference: bool | None = None,
+    first: int | None = None,
+    max_effort: int | None = None,
     log_jacobian: float = 0.0,
     session: Session | None = None,
 ) -> Comparison:
-    """Lower bounds on log p(y) of every model, best first.
+    """The log evidence of every model from both sides (``evidence``), best first, and a verdict.
 
-    The number of distributions doubles from ``first`` until two in a row have not raised the bound
-    by ``tolerance`` nats, or ``max_effort`` is reached. Every candidate has random streams of its
-    own; equal models share them and have the same answer. Candidates of one name and size are
-    told apart by the fields in which they differ, which follow the name in brackets.
+    Every candidate has random streams of its own; equal models of one name share them and have the
+    same answer. Candidates of one kind and size are told apart by the fields in which they differ.
 
     Args:
-        data: observations, an array (N, D) or ``Data``; NaN entries are left out exactly.
-        models: what to compare; ``InferredClustering`` and its like have their hyperparameters
-            inferred.
-        tolerance: nats; see above.
-        chains: of AIS, per model.
-        first, max_effort: distributions to begin with, and at the most.
-        validate: how many data sets to simulate from each fitted model, to measure the error there.
+        models: by name, or a list; shipped ones (``InferredClustering`` and its like have their
+            hyperparameters inferred) and your own.
+        data: the observations all of them describe; NaN entries of a table are left out exactly
+            where a model can do so. None: those the models were made with, which must be the same.
+        gap: between the bounds of a model, to aim at (nats).
+        twins: data sets to simulate from each fitted model, and to put through the same procedure.
+        starts, chains, confidence, reference, first, max_effort: as of ``evidence``.
         seed: everything random follows from it.
         log_jacobian: added to every bound (``standardized`` gives it).
         session: time budget, checkpoint and progress.
 
     Returns:
-        A bound per model, best first, with a verdict.
+        An interval per model, best first, with a verdict.
 
     Raises:
-        InputError: no model, a model that cannot describe the data, or a value out of range.
+        InputError: no model, models made with different data, a model that cannot describe the
+            data, or a value out of range.
 
     Example:
         >>> import bracketz as bz
         >>> y = bz.simulate(bz.Clustering(components=2), 6, 2).y
-        >>> bz.compare(y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8).verdict
+        >>> bz.compare({"two clusters": bz.Clustering(2)}, y, twins=0).verdict
         'one model: nothing to compare it with.'
     """
-    check_seed(seed)
-    if not models:
-        raise InputError("compare needs at least one model")
-    if chains < 2:
-        raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
-    if not tolerance > 0:
-        raise InputError(f"tolerance must be positive, got {tolerance}")
-    if validate < 0:
-        raise InputError(f"the number of simulated data sets must not be negative, got {validate}")
-    if not 2 <= first <= max_effort:
-        raise InputError(
-            f"distributions must go from at least 2 to `max_effort`, got {first} to {max_effort}"
-        )
-    y = np.asarray(data.y if isinstance(data, Data) else data, dtype=float)
-    unseen = np.isnan(y)
-    if unseen.any():
-        models = [Incomplete(model, ~unseen) for model in models]
-        y = np.where(unseen, 0.0, y)
-    y, *_ = [as_data(y, model).y for model in models]  # every model may refuse
+    settings = Settings(gap, twins, starts, chains, confidence, seed, reference, first, max_effort)
+    given = _named(models)
+    y = data.y if isinstance(data, Data) else data
+    unseen = 0
+    if y is not None and not isinstance(y, dict) and np.asarray(y).dtype.kind == "f":
+        holes = np.isnan(np.asarray(y))
+        unseen = int(holes.sum())
+        if unseen:
+            given = {name: _incomplete(model, holes) for name, model in given.items()}
+            y = np.where(holes, 0.0, y)
+    seen = {name: as_data(y, model).y for name, model in given.items()}
+    _refuse_other_data(seen)
     session = session or Session()
-    fits = [
-        _Contender(model, name, y, chains, seed, session)
-        for model, name in zip(models, _names(models), strict=True)
-    ]
-    candidates = [
-        fit.candidate(tolerance, first, max_effort, validate, log_jacobian) for fit in fits
-    ]
+    found = []
+    for name, model in given.items():
+        answer = observed(model, seen[name], settings, session, f"{name}: ")
+        answer = answer.shifted(log_jacobian)
+        session.progress.note(f"{name}: log evidence {answer.log_ml:.2f}, {answer.kind}")
+        label, size = model_label(_inner(model)), getattr(model, "components", None)
+        found.append(Candidate(name, label, size, answer, answer.posterior))
+    seconds = [c.evidence.seconds for c in found]
     return Comparison(
-        tuple(sorted(candidates, key=lambda c: -c.lower)),
-        chains,
-        tolerance,
+        tuple(sorted(found, key=lambda c: -c.log_ml)),
+        confidence,
+        twins,
         seed,
-        Seconds(sum(f.run_seconds for f in fits), sum(f.compile_seconds for f in fits)),
+        Seconds(sum(s.run for s in seconds), sum(s.compile for s in seconds)),
         log_jacobian,
-        int(unseen.sum()),
+        unseen,
     )
+
+
+def _named(models: Any) -> dict[str, Model]:
+    """Models by name, whatever they were given as."""
+    if isinstance(models, Mapping):
+        named = dict(models)
+    elif isinstance(models, Sequence) and all(isinstance(m, Model) for m in models):
+        named = dict(zip(_names(models), models, strict=True))
+    else:
+        raise InputError(
+            "compare takes models first, by name or as a list, and then the data; got"
+            f" {type(models).__name__}"
+        )
+    if not named:
+        raise InputError("compare needs at least one model")
+    for model in named.values():
+        require_model(model)
+    return named
+
+
+def _incomplete(model: Model, holes: np.ndarray) -> Model:
+    if isinstance(model, Factored):
+        raise InputError(
+            f"{model.label} cannot leave out missing entries: fill them in, or remove their rows"
+        )
+    return Incomplete(model, ~holes)
 
 
 def _inner(model: Model) -> Model:
     return model.model if isinstance(model, Incomplete) else model
 
 
-def _names(models: Sequence[Model]) -> list[str]:
-    """What each candidate is called; names and numbers of components tell different models apart.
+def _refuse_other_data(seen: dict[str, Any]) -> None:
+    """Evidences of different data say nothing about each other."""
+    hashes = {name: _hash(y) for name, y in seen.items()}
+    first = next(iter(hashes))
+    for name, found in hashes.items():
+        if found != hashes[first]:
+            raise InputError(
+                f"{name} was made with other observations than {first}, and evidences of different"
+                " data cannot be compared; make both with the same"
+            )
 
-    The name of the model, without "inferred-" unless that is the difference. Where several of one
-    name and size remain, the fields in which they differ follow in brackets: "clustering
-    (mixture_concentration 0.1)". Names also keep the random streams and the checkpointed chains of
-    candidates apart, so only equal models share one, and they have the same answer.
+
+def _hash(y) -> str:
+    """Of the observed values in their order, whatever arrays they come in."""
+    flat = [np.ravel(np.asarray(leaf, dtype=float)) for leaf in jax.tree.leaves(y)]
+    return hashlib.sha256(np.concatenate(flat).tobytes()).hexdigest()
+
+
+def _names(models: Sequence[Model]) -> list[str]:
+    """What each candidate is called: its kind (without "inferred-" unless that is the difference)
+    and size.
+
+    Where several of one kind and size remain, the fields in which they differ follow in brackets:
+    "clustering (mixture_concentration 0.1) with 2 components". Names also keep the random streams
+    and the checkpointed chains of candidates apart, so only equal models share one.
     """
     kinds = [(model_label(_inner(m)), getattr(m, "components", None)) for m in models]
     fields = [identity(_inner(m))["hyperparameters"] for m in models]
@@ -155,7 +172,9 @@ def _names(models: Sequence[Model]) -> list[str]:
         differing = [k for k in fields[j] if any(f.get(k) != fields[j][k] for f in group)]
         if differing:
             name += f" ({', '.join(f'{k} {_brief(fields[j][k])}' for k in differing)})"
-        if any(names[i] == name and kinds[i][1] == size and not same(i, j) for i in range(j)):
+        if size is not None:
+            name += f" with {size} component{'s' * (size != 1)}"
+        if any(names[i] == name and not same(i, j) for i in range(j)):
             name += f" [{j + 1}]"  # two classes of one name, with equal fields
         names.append(name)
     return names
@@ -165,118 +184,6 @@ def _brief(value) -> str:
     """A field's value in few characters, different for different values."""
     text = json.dumps(value, sort_keys=True, default=str)
     return text if len(text) <= 40 else hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-class _Contender:
-    """One model on the data: its runs, and what they cost."""
-
-    def __init__(
-        self, model: Model, name: str, y: np.ndarray, chains: int, seed: int, session: Session
-    ):
-        self.y, self.chains, self.seed, self.session = y, chains, seed, session
-        self.model = model.suited_to(y)
-        self.inner = _inner(model)
-        self.name = name
-        self.components: int | None = getattr(model, "components", None)
-        self.label = candidate_label(self.name, self.components)
-        self.run_seconds = self.compile_seconds = 0.0
-
-    def _run(self, program, num_edges: int, stream: str) -> Outcome:
-        outcome = run_chains(
-            program,
-            num_edges,
-            chains=self.chains,
-            seed=self.seed,
-            stream=f"{self.label}: {stream}",
-            session=self.session,
-        )
-        self.run_seconds += outcome.run_seconds
-        self.compile_seconds += outcome.compile_seconds
-        return outcome
-
-    def forward(self, y, effort: int, stream: str) -> tuple[float, float, Outcome]:
-        path = Tempered().through(effort)
-        outcome = self._run(Forward(self.model, y, path), path.num_edges, f"{stream} {effort}")
-        return *Combine.ARITHMETIC(outcome.log_values), outcome
-
-    def candidate(self, tolerance, first, max_effort, validate, log_jacobian) -> Candidate:
-        rungs: list[tuple[int, float]] = []
-        effort, settled = first, False
-        while True:
-            lower, error, outcome = self.forward(self.y, effort, "lower")
-            rungs.append((effort, lower + log_jacobian))
-            settled = _settled([value for _, value in rungs], tolerance)
-            if settled or 2 * effort > max_effort:
-                break
-            effort *= 2
-        self.session.progress.note(
-            f"{self.label}: log evidence >= {rungs[-1][1]:.2f}, {effort:,} distributions"
-            + ("" if settled else ", not settled")
-        )
-        # Shares 1/(j (j+1)) over rungs j = 1, 2, ... sum to 1: valid wherever the ladder stops.
-        looks = len(rungs)
-        certified = LowerCertificate.from_weights(
-            outcome.log_values, CONFIDENCE, 1 / (looks * (looks + 1))
-        )
-        states, weights = _posterior(outcome)
-        means = {}
-        if isinstance(self.inner, Inferred):
-            means = {
-                n: np.tensordot(weights, a, 1).tolist()
-                for n, a in self.inner.named(states.hyper).items()
-            }
-        return Candidate(
-            model=self.name,
-            components=self.components,
-            lower=rungs[-1][1],
-            standard_error=error,
-            distributions=effort,
-            rungs=tuple(rungs),
-            settled=settled,
-            hyperparameters=means,
-            certificate=LowerCertificate(CONFIDENCE, certified.low + log_jacobian),
-            simulated=tuple(
-                self.simulated(states, weights, effort, number) for number in range(1, validate + 1)
-            ),
-        )
-
-    def simulated(self, states, weights, effort: int, number: int) -> Simulated:
-        """Data like the real ones, sandwiched with the same settings."""
-        with double_precision():
-            key = jax.random.fold_in(jax.random.key(self.seed, impl="threefry2x32"), number)
-            key_chain, key_latent, key_data = jax.random.split(key, 3)
-            if isinstance(self.inner, Inferred):
-                index = int(jax.random.choice(key_chain, len(weights), p=weights))
-                hyper = jax.tree.map(lambda a: a[index], states.hyper)
-                fixed = self.inner.at(hyper)
-                latent = fixed.sample_prior(key_latent, self.y.shape)
-                exact, y = (
-                    InferredState(latent, hyper),
-                    fixed.simulate(key_data, latent, self.y.shape),
-                )
-            else:
-                exact = self.model.sample_prior(key_latent, self.y.shape)
-                y = self.model.simulate(key_data, exact, self.y.shape)
-            exact, y = jax.tree.map(np.asarray, (exact, y))
-        lower, _, _ = self.forward(y, effort, f"simulated {number}, lower")
-        path = Tempered().through(effort)
-        back = self._run(
-            Reverse(self.model, y, path, exact),
-            path.num_edges,
-            f"simulated {number}, upper {effort}",
-        )
-        return Simulated(lower, Combine.HARMONIC(back.log_values)[0])
-
-
-def _settled(bounds: list[float], tolerance: float) -> bool:
-    earlier, late = bounds[:-PATIENCE], bounds[-PATIENCE:]
-    return bool(earlier) and max(late) < max(earlier) + tolerance
-
-
-def _posterior(outcome: Outcome):
-    """(states, normalised weights) at the end of forward chains of one particle each."""
-    states = jax.tree.map(lambda a: a[:, 0], outcome.carry.states)
-    return states, normalised(outcome.log_values)
 
 
 def standardized(y: np.ndarray) -> tuple[np.ndarray, float]:

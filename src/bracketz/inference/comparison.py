@@ -1,14 +1,16 @@
-"""What a comparison answers: a lower bound per model, how far to trust it, and a verdict."""
+"""What a comparison answers: an interval per model, how far to trust it, and a verdict."""
 
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bracketz._version import __version__
-from bracketz.core.results import LowerCertificate, Seconds, finite_json, html_table
+from bracketz.core.results import Seconds, finite_json, html_table
 from bracketz.core.weights import normalised
+from bracketz.inference.interval import Evidence
 
 #: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word
 #: applies.
@@ -27,64 +29,70 @@ def strength(nats: float) -> str:
     return next(word for least, word in WORDS if abs(nats) / math.log(10) >= least)
 
 
-def candidate_label(model: str, components: int | None) -> str:
-    """What a candidate is called in a sentence."""
-    return (
-        model
-        if components is None
-        else f"{model} with {components} component{'s' * (components != 1)}"
-    )
+class Range(NamedTuple):
+    """Ends of an interval; ``high`` is infinite where there is no upper bound."""
 
-
-@dataclass(frozen=True)
-class Simulated:
-    """Both bounds at the same settings on one data set simulated from the fitted model."""
-
-    lower: float
-    upper: float
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One model's lower bound on log p(y), and the way there."""
+    """One model on the data.
 
+    Attributes:
+        name: what it is called.
+        model: the name of its kind; several may be of one.
+        components: how many it has, if it has any.
+        evidence: its log evidence from both sides.
+        posterior: means of its parameters or hyperparameters, by the weights of the forward runs.
+    """
+
+    name: str
     model: str
     components: int | None
-    lower: float
-    standard_error: float
-    distributions: int
-    rungs: tuple[tuple[int, float], ...]  # (distributions, lower bound)
-    settled: bool  # the last two doublings raised it by less than the tolerance
-    hyperparameters: dict  # posterior mean of each inferred one, by the weights of the chains
-    simulated: tuple[Simulated, ...] = ()
-    certificate: LowerCertificate | None = None  # pays for every rung that was looked at
+    evidence: Evidence
+    posterior: dict
 
     @property
-    def label(self) -> str:
-        return candidate_label(self.model, self.components)
+    def log_ml(self) -> float:
+        """The point estimate."""
+        return self.evidence.log_ml
 
     @property
-    def margin(self) -> float | None:
-        """The largest gap on simulated data: how far below the truth these settings were there."""
-        return max((max(s.gap, 0.0) for s in self.simulated), default=None)
+    def margin(self) -> float:
+        """What twins ask to be added on both sides; 0 without them."""
+        return self.evidence.twins.margin if self.evidence.twins else 0.0
+
+    @property
+    def range(self) -> Range:
+        """The interval with that margin."""
+        found = self.evidence.interval
+        high = math.inf if found.high is None else found.high + self.margin
+        return Range(found.low - self.margin, high)
+
+    @property
+    def warning(self) -> str | None:
+        """What to know before relying on it; None: nothing."""
+        e = self.evidence
+        if e.upper is None:
+            return f"no upper bound: {e.reason}"
+        if e.twins is not None and e.twins.covered < e.twins.count:
+            return (
+                f"{e.twins.count - e.twins.covered} of {e.twins.count} twins missed:"
+                f" {self.margin:.1f} nats added on both sides"
+            )
+        return e.reason
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models on one data set, in the order of their lower bounds, best first.
-
-    ``probabilities`` is the posterior over them, with lower bounds in place of evidences;
-    ``decided`` and ``verdict`` say whether the winner's lead is larger than what the bounds were
-    off by on simulated data.
+    """Models on one data set, in the order of their log evidences, best first.
 
     Attributes:
-        candidates: a bound per model, with the way there.
-        chains: of AIS, per model.
-        tolerance: nats; a bound that two doublings did not raise by this has settled.
+        candidates: the models, each with its interval.
+        confidence: of every single interval.
+        twins: data sets simulated per model.
         seed: everything random followed from it.
         seconds: run and compile time.
         log_jacobian: already in every bound; 0 unless the columns were standardised.
@@ -94,92 +102,138 @@ class Comparison:
     Example:
         >>> import bracketz as bz
         >>> y = bz.simulate(bz.Clustering(components=2), 6, 2).y
-        >>> answer = bz.compare(y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8)
-        >>> answer.best.components
-        2
+        >>> answer = bz.compare([bz.Clustering(2), bz.Clustering(3)], y, twins=0)
+        >>> answer.best.components, len(answer.probabilities)
+        (2, 2)
     """
 
     candidates: tuple[Candidate, ...]
-    chains: int
-    tolerance: float
+    confidence: float
+    twins: int
     seed: int
     seconds: Seconds
-    log_jacobian: float = 0.0  # already in every bound; 0 unless the columns were standardised
+    log_jacobian: float = 0.0
     missing: int = 0
     version: str = __version__
 
     @property
     def best(self) -> Candidate:
-        """The one with the highest lower bound."""
+        """The one with the highest log evidence."""
         return self.candidates[0]
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Posterior over the candidates, equal prior odds, with lower bounds in place of
-        evidences."""
-        return normalised(np.array([c.lower for c in self.candidates]))
+        """Posterior over the candidates, equal prior odds, by the point estimates."""
+        return normalised(np.array([c.log_ml for c in self.candidates]))
+
+    def log_bayes_factor(self, candidate: Candidate) -> Range:
+        """Of the best against a candidate: from its low end over the other's high end to the
+        reverse. Both intervals must hold, so twice their failure probability is the most it fails
+        by.
+
+        Args:
+            candidate: one of ``candidates``.
+
+        Returns:
+            (low, high), in nats.
+        """
+        if candidate is self.best:
+            return Range(0.0, 0.0)
+        own, other = self.best.range, candidate.range
+        return Range(own.low - other.high, own.high - other.low)
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
-        """Those the winner does not clear: their bound plus margin, and twice the standard error,
-        reach it."""
-        best = self.best
-
-        def reach(c):
-            return (
-                c.lower + (c.margin or 0.0) + 2 * math.hypot(c.standard_error, best.standard_error)
-            )
-
-        return tuple(c for c in self.candidates[1:] if reach(c) >= best.lower)
+        """Those whose interval, margin included, reaches the best one's."""
+        return tuple(c for c in self.candidates[1:] if self.log_bayes_factor(c).low <= 0)
 
     @property
-    def decided(self) -> bool | None:
-        """None: without validation there is nothing to hold the winner's lead against."""
-        if any(c.margin is None for c in self.candidates):
-            return None
-        return not self.rivals
+    def decided(self) -> bool:
+        """Whether the best is ahead of all others by more than intervals and margins."""
+        return len(self.candidates) > 1 and not self.rivals
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
-        best = self.best
+        """In words; conditional as the intervals are."""
         if len(self.candidates) == 1:
             return "one model: nothing to compare it with."
-        if self.decided is None:
-            return (
-                f"{best.label} has the highest lower bound; how far the bounds are below the"
-                " truth is not known (`validate` estimates it)."
-            )
+        best = self.best
+        checked = f", margins of {self.twins} twins each included" if self.twins else ""
         if self.decided:
-            return f"decided: {best.label}, by more than the bounds were off on simulated data."
-        names = "; ".join(c.label for c in self.rivals[:3])
-        names += f" and {len(self.rivals) - 3} more" if len(self.rivals) > 3 else ""
-        more = 4 * max(c.distributions for c in self.candidates)
+            lead = min(self.log_bayes_factor(c).low for c in self.candidates[1:])
+            return (
+                f"decided: {best.name}, ahead of every other by at least {lead:.1f} nats"
+                f" ({strength(lead)}); conditional on the forward runs having found every region"
+                f" that matters{checked}."
+            )
+        rivals = self.rivals
+        names = ", ".join(c.name for c in rivals[:3])
+        names += f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
+        said = f"not decided: the interval of {best.name} does not clear that of {names}"
+        open_ended = next((c for c in rivals if c.evidence.upper is None), None)
+        if open_ended is not None:
+            return f"{said}; {open_ended.name} has no upper bound: {open_ended.evidence.reason}."
+        own, other = best.range, rivals[0].range
+        width = max(own.high - own.low, other.high - other.low)
+        lead = best.log_ml - rivals[0].log_ml
+        if lead < 1:
+            return f"{said}; the data hardly tell them apart ({lead:.1f} nats)."
+        goal = max(0.25 * lead, 0.05)
         return (
-            f"not decided at this effort: {best.label} does not clear {names}, whose bounds may"
-            f" be further below the truth than its lead; try `first={more}`"
-            f" `max_effort={4 * more}`, or more `chains`."
+            f"{said}; their lead is {lead:.1f} nats and the intervals are up to {width:.1f} wide:"
+            f" try `gap={goal:.2g}` and more `starts`."
         )
+
+    def rows(self) -> list[dict]:
+        """One per model, as plain values: the entries of ``models`` in ``compare --json``."""
+        out = []
+        for c, probability in zip(self.candidates, self.probabilities, strict=True):
+            factor = self.log_bayes_factor(c)
+            out.append(
+                {
+                    "name": c.name,
+                    "model": c.model,
+                    "components": c.components,
+                    "log_ml": c.log_ml,
+                    "standard_error": c.evidence.standard_error,
+                    "low": c.range.low,
+                    "high": None if c.evidence.interval.high is None else c.range.high,
+                    "kind": c.evidence.kind,
+                    "lower": c.evidence.lower,
+                    "upper": c.evidence.upper,
+                    "certificate": dataclasses.asdict(c.evidence.certificate),
+                    "difference": self.best.log_ml - c.log_ml,
+                    "log_bayes_factor": factor._asdict(),
+                    "bayes_factor": {"low": _exp(factor.low), "high": _exp(factor.high)},
+                    "probability": float(probability),
+                    "warning": c.warning,
+                    "twins": c.evidence.twins.to_json() if c.evidence.twins else None,
+                    "total_variation": c.evidence.total_variation,
+                    "distributions": c.evidence.distributions,
+                    "chains": c.evidence.chains,
+                    "reference": c.evidence.reference,
+                    "posterior": c.posterior,
+                }
+            )
+        return out
 
     def to_json(self) -> dict:
         """The object of ``compare --json``."""
-        out = dataclasses.asdict(self)
-        for entry, candidate, probability in zip(
-            out["candidates"], self.candidates, self.probabilities, strict=True
-        ):
-            entry |= {
-                "probability": float(probability),
-                "behind": self.best.lower - candidate.lower,
-                "evidence_against": None
-                if candidate is self.best
-                else strength(self.best.lower - candidate.lower),
-                "margin": candidate.margin,
-                "side": "lower",
-            }
-        return finite_json(out | {"decided": self.decided, "verdict": self.verdict})
+        plain = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in ("candidates", "seconds")
+        }
+        more = {
+            "models": self.rows(),
+            "decided": self.decided,
+            "verdict": self.verdict,
+            "seconds": dataclasses.asdict(self.seconds),
+        }
+        return finite_json(plain | more)
 
     def plot(self, ax=None):
-        """Bounds against the number of components; see ``bracketz.plots.evidences``.
+        """A forest of intervals, best first; see ``bracketz.plots.evidences``.
 
         Args:
             ax: Matplotlib axes to draw on; a new figure by default.
@@ -192,5 +246,15 @@ class Comparison:
         return evidences(self, ax=ax)
 
     def _repr_html_(self) -> str:
-        rows = [(c.label, f"{c.lower:.1f} ± {c.standard_error:.1f}") for c in self.candidates]
-        return html_table("log evidence, lower bounds", [*rows, ("verdict", self.verdict)])
+        rows = []
+        for c in self.candidates:
+            high = "" if c.evidence.interval.high is None else f"{c.range.high:.1f}"
+            rows.append(
+                (c.name, f"{c.log_ml:.1f} in [{c.range.low:.1f}, {high}] {c.evidence.kind}")
+            )
+        return html_table("log evidence", [*rows, ("verdict", self.verdict)])
+
+
+def _exp(nats: float) -> float | None:
+    """A ratio; None where it is beyond a number."""
+    return math.exp(nats) if nats < 700 else None

@@ -29,7 +29,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.core.results import Combine, LowerCertificate, Seconds, check_confidence
 from bracketz.core.validation import check_seed, require_at_least
-from bracketz.core.weights import PointEstimate, bennett, log_mean
+from bracketz.core.weights import PointEstimate, bennett, log_mean, normalised
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.anneal import Particles, Reverse
@@ -88,14 +88,19 @@ class Measured(NamedTuple):
 
     forward: np.ndarray
     meetings: Meetings
+    states: State  # where forward runs ended, leading axis runs
     reverse: np.ndarray  # empty: there is no upper bound
-    ends: State  # states of the coupled chains in the end, leading axis chains
     lower: float
     lower_error: float
     upper: float | None
     upper_error: float | None
     point: PointEstimate
     interval: Interval
+
+    @property
+    def ends(self) -> State:
+        """Where the coupled chains stand in the end."""
+        return jax.tree.map(lambda a: a[self.meetings.ends], self.states)
 
 
 def evidence(
@@ -150,30 +155,56 @@ def evidence(
         >>> answer.interval.low < answer.log_ml < answer.interval.high
         True
     """
-    data = as_data(data, model)
-    check_seed(seed)
-    check_confidence(confidence)
-    if not gap > 0:
-        raise InputError(f"gap must be positive, got {gap}")
-    require_at_least(2, starts=starts)
-    require_at_least(0, twins=twins)
-    if chains < starts:
-        raise InputError(f"`chains` must be at least `starts`, {starts}, got {chains}")
-    session, clock = session or Session(), Clock()
-    procedure = Procedure(
-        model, gap, confidence, seed, reference, session, starts, chains // starts
+    return observed(
+        model,
+        as_data(data, model).y,
+        Settings(gap, twins, starts, chains, confidence, seed, reference, first, max_effort),
+        session or Session(),
     )
-    ready, runs = procedure.begin(data.y)
-    top = max_effort or max(runs.path.last_effort, first or 0)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What ``evidence`` is told beside the model and the data; see there."""
+
+    gap: float = 1.0
+    twins: int = 0
+    starts: int = 16
+    chains: int = 64
+    confidence: float = 0.95
+    seed: int = 0
+    reference: bool | None = None
+    first: int | None = None
+    max_effort: int | None = None
+
+    def __post_init__(self):
+        check_seed(self.seed)
+        check_confidence(self.confidence)
+        if not self.gap > 0:
+            raise InputError(f"gap must be positive, got {self.gap}")
+        require_at_least(2, starts=self.starts)
+        require_at_least(0, twins=self.twins)
+        if self.chains < self.starts:
+            raise InputError(
+                f"`chains` must be at least `starts`, {self.starts}, got {self.chains}"
+            )
+
+
+def observed(model: Model, y, settings: Settings, session: Session, prefix: str = "") -> Evidence:
+    """``evidence`` of data as the model wants them; ``prefix`` begins the names of all streams."""
+    clock, first, twins = Clock(), settings.first, settings.twins
+    procedure = Procedure(model, settings, session, prefix)
+    ready, runs = procedure.begin(y)
+    top = settings.max_effort or max(runs.path.last_effort, first or 0)
     low = first or min(runs.path.first_effort, top, ready.first_effort)
-    runs.path.at(low, runs.model, runs.model.num_rows(data.y), 1)  # refuse before the work
+    runs.path.at(low, runs.model, runs.model.num_rows(y), 1)  # refuse before the work
     session.must_finish = True
     design = procedure.decide(runs, low, top, clock)
     session.must_finish = True
     found = procedure.measure(runs, design, clock)
     seen = None
     if twins:
-        seen = procedure.twins(data.y, ready, found, design, twins, clock)
+        seen = procedure.twins(y, ready, found, design, twins, clock)
     session.must_finish = False
     reason = procedure.reason(found, design)
     m = found.meetings
@@ -188,25 +219,34 @@ def evidence(
         standard_error=found.point.standard_error,
         kind="conditional" if there else "certified",
         condition=CONDITION if there else None,
-        certificate=LowerCertificate.from_weights(found.forward, confidence),
+        certificate=LowerCertificate.from_weights(found.forward, settings.confidence),
         interval=found.interval,
         meetings=Coupled(m.pairs, m.met, m.mean, m.max, m.lag, m.length),
         total_variation=m.total_variation,
-        starts=starts,
+        starts=settings.starts,
         twins=seen,
         reference="fitted" if ready.begins_at == "reference" else "prior",
         distributions=runs.laid(design.effort)[0].num_edges + 1,
         chains=len(found.forward),
         reverse_chains=len(found.reverse),
-        seed=seed,
+        seed=settings.seed,
         converged=reason is None,
         reason=reason,
-        target=gap,
+        target=settings.gap,
         preparation=ready.told(),
+        posterior=_means(model, ready, found),
         log_weights=tuple(found.forward.tolist()),
         reverse_log_weights=tuple(found.reverse.tolist()),
         seconds=Seconds(clock.run, clock.compile),
     )
+
+
+def _means(model: Model, ready: Prepared, found: Measured) -> dict[str, Any]:
+    """Of what the model has a name for, by the weights of the forward runs."""
+    with double_precision():
+        named = model.summary(jax.vmap(ready.restore)(found.states))
+    weights = normalised(found.forward)
+    return {name: np.tensordot(weights, np.asarray(a), 1).tolist() for name, a in named.items()}
 
 
 @dataclass(frozen=True)
@@ -214,13 +254,29 @@ class Procedure:
     """What is done with a data set, real or a twin."""
 
     model: Model
-    gap: float
-    confidence: float
-    seed: int
-    reference: bool | None
+    settings: Settings
     session: Session
-    starts: int
-    each: int
+    prefix: str = ""
+
+    @property
+    def starts(self) -> int:
+        """Coupled chains."""
+        return self.settings.starts
+
+    @property
+    def each(self) -> int:
+        """Reverse runs per start."""
+        return self.settings.chains // self.settings.starts
+
+    @property
+    def confidence(self) -> float:
+        """Of an interval."""
+        return self.settings.confidence
+
+    @property
+    def gap(self) -> float:
+        """To aim at."""
+        return self.settings.gap
 
     @property
     def fail(self) -> float:
@@ -229,10 +285,14 @@ class Procedure:
 
     def begin(self, y, prefix: str = "", seed: int | None = None) -> tuple[Prepared, Runs]:
         """The model made ready, and its forward runs."""
-        seed, model = self.seed if seed is None else seed, self.model
+        seed, prefix = self.settings.seed if seed is None else seed, self.prefix + prefix
         with self.session.working(f"{prefix}pilot"):
             ready = prepare(
-                model, y, seed=seed, reference=self.reference, note=self.session.progress.note
+                self.model,
+                y,
+                seed=seed,
+                reference=self.settings.reference,
+                note=self.session.progress.note,
             )
         path = Tempered() if ready.schedule is None else Tempered(ready.schedule)
         runs = Runs(ready.model, y, path, 1, 1, BATCH * self.starts, seed, self.session, prefix)
@@ -295,32 +355,35 @@ class Procedure:
         rng = np.random.default_rng([runs.seed, UNIFORMS])
         meetings = couple(log_w, design.length, rng)
         carries = [o.carry.particles if runs.records else o.carry for o in outcomes]
-        ends = jax.tree.map(
-            lambda *parts: np.concatenate(parts)[meetings.ends, 0], *[c.states for c in carries]
+        states = jax.tree.map(
+            lambda *parts: np.concatenate(parts)[:count, 0], *[c.states for c in carries]
         )
         below = betting_bound(log_w, BELOW * self.fail)
+        found = Measured(
+            forward=log_w,
+            meetings=meetings,
+            states=states,
+            reverse=np.zeros(0),
+            lower=lower,
+            lower_error=lower_error,
+            upper=None,
+            upper_error=None,
+            point=PointEstimate(lower, lower_error),
+            interval=Interval(self.confidence, below, None),
+        )
         far = self.starts * meetings.total_variation
         if far > MOST_FAR * self.fail:
-            nothing = (None, None, PointEstimate(lower, lower_error))
-            interval = Interval(self.confidence, below, None)
-            return Measured(
-                log_w, meetings, np.zeros(0), ends, lower, lower_error, *nothing, interval
-            )
-        reverse = self.reverse(runs, design, ends, "reverse", clock)
+            return found
+        reverse = self.reverse(runs, design, found.ends, "reverse", clock)
         per_start = self.per_start(reverse)
         above = -betting_bound(-per_start, (1 - BELOW) * self.fail - far)
         upper, upper_error = Combine.HARMONIC(per_start)
-        return Measured(
-            log_w,
-            meetings,
-            reverse,
-            ends,
-            lower,
-            lower_error,
-            upper,
-            upper_error,
-            bennett(log_w, reverse, shared_start=self.each > 1),
-            Interval(self.confidence, below, above),
+        return found._replace(
+            reverse=reverse,
+            upper=upper,
+            upper_error=upper_error,
+            point=bennett(log_w, reverse, shared_start=self.each > 1),
+            interval=Interval(self.confidence, below, above),
         )
 
     def reverse(self, runs: Runs, design: Design, states, stream: str, clock: Clock) -> np.ndarray:
@@ -337,13 +400,13 @@ class Procedure:
         """The same on data simulated at the fitted parameters, without telling it the sample."""
         each = []
         for number in range(1, count + 1):
-            key = jax.random.key(self.seed, impl="threefry2x32")
+            key = jax.random.key(self.settings.seed, impl="threefry2x32")
             key = jax.random.fold_in(jax.random.fold_in(key, TWINS), number)
             with double_precision():
                 end = jax.tree.map(lambda a, k=number: a[k % len(a)], found.ends)
                 twin = self.model.twin(key, ready.restore(end), y)
                 exact, data = jax.tree.map(np.asarray, twin)
-            seed = int(np.random.default_rng([self.seed, TWINS, number]).integers(1 << 31))
+            seed = int(np.random.default_rng([self.settings.seed, TWINS, number]).integers(1 << 31))
             own, runs = self.begin(data, f"twin {number}: ", seed)
             seen = self.measure(runs, design, clock)
             states = jax.tree.map(
@@ -361,7 +424,7 @@ class Procedure:
                 )
             )
             self.session.progress.note(
-                f"twin {number} of {count}: {each[-1].log_ml - truth.log_ml:+.2f} off"
+                f"{self.prefix}twin {number} of {count}: {each[-1].log_ml - truth.log_ml:+.2f} off"
             )
         return Twins(tuple(each), self.model.twin_told)
 

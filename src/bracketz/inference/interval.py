@@ -144,6 +144,8 @@ class Evidence:
         reason: why not, if not.
         target: the gap asked for.
         preparation: how the kernels were tuned (models of a prior and a likelihood).
+        posterior: means of the parameters or hyperparameters by name, by the weights of the forward
+            runs.
         log_weights: of the forward runs; ``reverse_log_weights`` of the reverse ones.
         seconds: run and compile time.
         version: of bracketz.
@@ -180,10 +182,37 @@ class Evidence:
     reason: str | None
     target: float
     preparation: dict[str, Any] | None
+    posterior: dict[str, Any]
     log_weights: tuple[float, ...]
     reverse_log_weights: tuple[float, ...]
     seconds: Seconds
     version: str = __version__
+
+    def shifted(self, nats: float) -> "Evidence":
+        """The same for data in other units: every bound moved by as much.
+
+        Args:
+            nats: to add.
+
+        Returns:
+            The answer, twins as they were.
+        """
+
+        def moved(value):
+            return None if value is None else value + nats
+
+        return dataclasses.replace(
+            self,
+            lower=self.lower + nats,
+            upper=moved(self.upper),
+            log_ml=self.log_ml + nats,
+            certificate=LowerCertificate(self.certificate.confidence, self.certificate.low + nats),
+            interval=Interval(
+                self.interval.confidence, self.interval.low + nats, moved(self.interval.high)
+            ),
+            log_weights=tuple(w + nats for w in self.log_weights),
+            reverse_log_weights=tuple(w + nats for w in self.reverse_log_weights),
+        )
 
     @property
     def statement(self) -> str:

@@ -112,6 +112,9 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         latent = fixed.sample_prior(key_latent, y.shape)
         return InferredState(latent, state.hyper), fixed.simulate(key_data, latent, y.shape)
 
+    def summary(self, states):
+        return self.named(states.hyper)
+
     # What is integrated out.
 
     def sample_parameters(self, key, state, shape):

@@ -172,6 +172,9 @@ class Incomplete(Collapsed, Model):
     def twin(self, key, state, y):
         return self.model.twin(key, state, y)
 
+    def summary(self, states):
+        return self.model.summary(states)
+
     def sample_parameters(self, key, state, shape):
         return self.model.sample_parameters(key, state, shape)
 

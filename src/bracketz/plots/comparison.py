@@ -3,20 +3,15 @@
 import numpy as np
 
 from bracketz.plots.canvas import figure_and_axes
-
-#: Colour and marker of a model, the same in every picture; readable in grey by the marker.
-MODELS = {
-    "clustering": ("#0072B2", "o"),
-    "low-rank": ("#D55E00", "s"),
-    "binary-attributes": ("#009E73", "^"),
-}
-OTHERS = (("#CC79A7", "D"), ("#333333", "v"), ("#E69F00", "P"))
+from bracketz.plots.style import LOWER, TRUTH, UPPER
 
 
 def evidences(answer, ax=None):
-    """Lower bounds against the number of components, one line per model.
+    """A forest of intervals, the best model on top.
 
-    Whiskers are margins found by simulation.
+    A dot is the point estimate, the thick line the interval and the thin one what twins add to it.
+    The lower end is certified and solid, the upper end conditional and hollow; an arrow says that
+    there is no upper bound. What ends left of the dashed line is behind the best one's interval.
 
     Args:
         answer: a ``Comparison``.
@@ -28,45 +23,44 @@ def evidences(answer, ax=None):
     Example:
         >>> import bracketz as bz
         >>> y = bz.simulate(bz.Clustering(components=2), 6, 2).y
-        >>> answer = bz.compare(y, [bz.InferredClustering(2)], chains=2, first=8, max_effort=8)
+        >>> answer = bz.compare([bz.Clustering(2), bz.Clustering(3)], y, twins=0)
         >>> bz.plots.evidences(answer).axes[0].get_xlabel()
-        'components'
+        'log evidence  [nats]'
     """
-    figure, (axis,) = figure_and_axes(ax, width=6.4, height=4.2)
-    names = list(dict.fromkeys(c.model for c in answer.candidates))
-    others = iter(OTHERS * len(names))
-    sizes = [c.components or 0 for c in answer.candidates]
-    step = 0.025 * (
-        max(sizes) - min(sizes) or 1
-    )  # models side by side, so that no whisker hides another
-    for place, name in enumerate(names):
-        colour, marker = MODELS.get(name) or next(others)
-        own = sorted(
-            (c for c in answer.candidates if c.model == name), key=lambda c: c.components or 0
-        )
-        x = np.array([c.components or 0 for c in own]) + step * (place - (len(names) - 1) / 2)
-        y = np.array([c.lower for c in own])
-        axis.plot(x, y, marker=marker, color=colour, lw=1.6, ms=6, label=name)
-        margins = np.array([c.margin or 0.0 for c in own])
-        axis.vlines(x, y, y + margins, color=colour, lw=1)
-        axis.plot(x[margins > 0], (y + margins)[margins > 0], "_", color=colour, ms=9)
-        if own and answer.best in own:
-            at = own.index(answer.best)
+    count = len(answer.candidates)
+    figure, (axis,) = figure_and_axes(ax, width=6.4, height=1.2 + 0.42 * count)
+    ends = [x for c in answer.candidates for x in (*c.range, c.log_ml) if np.isfinite(x)]
+    reach = max(max(ends) - min(ends), 1.0)
+    for row, c in enumerate(answer.candidates):
+        found, whole = c.evidence.interval, c.range
+        high = found.high
+        if high is None:
             axis.annotate(
-                "best",
-                (x[at], y[at]),
-                xytext=(-8, 8),
-                textcoords="offset points",
-                ha="right",
-                fontsize=9,
+                "",
+                xy=(found.low + 0.25 * reach, row),
+                xytext=(found.low, row),
+                arrowprops={"arrowstyle": "->", "color": UPPER, "ls": ":", "lw": 1.5},
             )
-    axis.set_xticks(sorted({c.components for c in answer.candidates if c.components is not None}))
-    axis.set_xlabel("components")
-    axis.set_ylabel("log evidence, lower bound  [nats]")
-    whiskers = "; whiskers: margin found by simulation" if answer.decided is not None else ""
-    axis.set_title(f"evidence of {len(answer.candidates)} models{whiskers}", fontsize=11)
-    axis.margins(0.08)
+        else:
+            axis.plot([whole.low, whole.high], [row, row], color=TRUTH, lw=1, alpha=0.6)
+            axis.plot([found.low, high], [row, row], color=TRUTH, lw=4, alpha=0.35)
+            axis.plot([high], [row], marker="d", mfc="white", color=UPPER, ms=6, ls="")
+        axis.plot([found.low], [row], marker="d", color=LOWER, ms=6, ls="")
+        axis.plot([c.log_ml], [row], marker="o", color="black", ms=4, ls="")
+    if count > 1:
+        axis.axvline(answer.best.range.low, color="black", lw=0.8, ls="--")
+    axis.set_yticks(range(count), [c.name for c in answer.candidates], fontsize=9)
+    axis.set_ylim(count - 0.5, -0.5)
+    axis.set_xlabel("log evidence  [nats]")
+    for label, style in (
+        ("certified lower end", {"marker": "d", "color": LOWER}),
+        ("conditional upper end", {"marker": "d", "mfc": "white", "color": UPPER}),
+        ("estimate", {"marker": "o", "color": "black", "ms": 4}),
+    ):
+        axis.plot([], [], ls="", label=label, **style)
+    place = {"loc": "lower center", "bbox_to_anchor": (0.35, 1.0), "ncols": 3}
+    axis.legend(frameon=False, fontsize=8, handletextpad=0.2, **place)
+    axis.margins(x=0.06)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=9)
     figure.tight_layout()
     return figure

@@ -197,6 +197,10 @@ class Factored(Model):
     def twin(self, key, state, y):
         return state, self.simulate(key, state)
 
+    def summary(self, states):
+        named = jax.vmap(self.constrain)(states)
+        return named if isinstance(named, dict) else {"x": named}
+
     # What follows from them.
 
     def num_rows(self, y) -> int:
