@@ -11,6 +11,10 @@ Under powers b a row counts b_i times, so n = D sum_i b_i and q = sum_i b_i |y_i
 need not be whole. All three are functions of standard gamma variables, so that a kernel draws one
 batch for all.
 
+``toward`` is the geometric mean q^(1-m) p^m of two laws, normalised: parameters stand linearly in
+the exponents, so it is of the same class, and its parameters are (1 - m) times q's plus m times
+p's. What normalises it is left out, so densities of a path take (1 - m) log q + m log p instead.
+
 Gammas are drawn and carried as logs (law "log-gamma"), and probabilities as logs or log-odds. With
 a concentration a below 1, log G = log G' + log(U) / a for a gamma G' of shape a + 1: at a = 0.003
 half of the draws are below e^-231, and one in nine below the smallest positive number. In logs
@@ -18,7 +22,7 @@ nothing underflows.
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -58,6 +62,11 @@ class _OfGammas:
     @property
     def log_normalizer(self):
         return 0.0
+
+    def toward(self, other: Self, share) -> Self:
+        """The law proportional to self^(1 - share) other^share, normalised."""
+        pairs = zip(self, other, strict=True)  # type: ignore[call-overload]
+        return type(self)(*((1 - share) * a + share * b for a, b in pairs))
 
 
 class _InverseGamma(NamedTuple):
