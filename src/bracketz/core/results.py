@@ -229,10 +229,12 @@ def preparation_rows(told: dict[str, Any] | None) -> list[tuple[str, str]]:
     if told is None:
         return []
     doubt = "" if told["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
-    return [
-        ("begins at", f"the {told['begins_at']}: {told['because']}{doubt}"),
-        ("kernel", f"{told['kernel']}, tuned by a pilot of {told['seconds']:.1f} s"),
-    ]
+    begins = ("begins at", f"the {told['begins_at']}: {told['because']}{doubt}")
+    took = f"a pilot of {told['seconds']:.1f} s"
+    if "reference" not in told:
+        return [begins, ("kernel", f"{told['kernel']}, tuned by {took}")]
+    laws = [f"{name.replace('_', ' ')} {law}" for name, law in told["reference"].items()]
+    return [begins, ("reference", f"{', '.join(laws)}; {took}")] if laws else [begins]
 
 
 def lower_share(chains: int) -> float:

@@ -28,12 +28,16 @@ from bracketz.core.weights import normalised
 from bracketz.data.dataset import Data, as_data
 from bracketz.data.identity import identity, model_label
 from bracketz.engine.anneal import Forward, Reverse
-from bracketz.engine.run import Outcome, run_chains
+from bracketz.engine.recorder import Recorded, Recording
+from bracketz.engine.run import Outcome, Program, run_chains
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
 from bracketz.inference.comparison import Candidate, Comparison, Simulated, candidate_label
-from bracketz.models.hierarchical import Inferred, InferredState
+from bracketz.models.factored import Prepared
+from bracketz.models.hierarchical import InferredState
+from bracketz.models.hyper_reference import inferred
 from bracketz.models.missing_data import Incomplete
+from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
 
 FIRST_RUNG = 256
@@ -53,6 +57,7 @@ def compare(
     first: int = FIRST_RUNG,
     max_effort: int = LAST_RUNG,
     validate: int = 0,
+    reference: bool | None = None,
     seed: int = 0,
     log_jacobian: float = 0.0,
     session: Session | None = None,
@@ -72,6 +77,8 @@ def compare(
         chains: of AIS, per model.
         first, max_effort: distributions to begin with, and at the most.
         validate: how many data sets to simulate from each fitted model, to measure the error there.
+        reference: of models with inferred hyperparameters: begin at a fitted reference (True), at
+            the prior (False), or wherever the path is better (None); see ``prepare``.
         seed: everything random follows from it.
         log_jacobian: added to every bound (``standardized`` gives it).
         session: time budget, checkpoint and progress.
@@ -109,7 +116,7 @@ def compare(
     y, *_ = [as_data(y, model).y for model in models]  # every model may refuse
     session = session or Session()
     fits = [
-        _Contender(model, name, y, chains, seed, session)
+        _Contender(model, name, y, chains, reference, seed, session)
         for model, name in zip(models, _names(models), strict=True)
     ]
     candidates = [
@@ -171,11 +178,18 @@ class _Contender:
     """One model on the data: its runs, and what they cost."""
 
     def __init__(
-        self, model: Model, name: str, y: np.ndarray, chains: int, seed: int, session: Session
+        self,
+        model: Model,
+        name: str,
+        y: np.ndarray,
+        chains: int,
+        reference: bool | None,
+        seed: int,
+        session: Session,
     ):
         self.y, self.chains, self.seed, self.session = y, chains, seed, session
-        self.model = model.suited_to(y)
-        self.inner = _inner(model)
+        self.given, self.reference = model, reference
+        self.inferred = inferred(model)
         self.name = name
         self.components: int | None = getattr(model, "components", None)
         self.label = candidate_label(self.name, self.components)
@@ -194,16 +208,31 @@ class _Contender:
         self.compile_seconds += outcome.compile_seconds
         return outcome
 
-    def forward(self, y, effort: int, stream: str) -> tuple[float, float, Outcome]:
-        path = Tempered().through(effort)
-        outcome = self._run(Forward(self.model, y, path), path.num_edges, f"{stream} {effort}")
+    def prepared(self, y) -> Prepared:
+        """The model made ready for data; a pilot sees them and the seed, and nothing else."""
+        if self.inferred is None:
+            return Prepared(self.given.suited_to(y), lambda state: state)
+        with self.session.working(f"{self.label}: pilot"):
+            return prepare(
+                self.given, y, seed=self.seed, reference=self.reference, chains=self.chains
+            )
+
+    def forward(
+        self, prepared: Prepared, y, effort: int, stream: str
+    ) -> tuple[float, float, Outcome]:
+        path = _path(prepared).through(effort)
+        chain = Forward(prepared.model, y, path)
+        # Recorded as the pilot's, which is compiled already.
+        program: Program = chain if prepared.schedule is None else Recorded(chain)
+        outcome = self._run(program, path.num_edges, f"{stream} {effort}")
         return *Combine.ARITHMETIC(outcome.log_values), outcome
 
     def candidate(self, tolerance, first, max_effort, validate, log_jacobian) -> Candidate:
+        prepared = self.prepared(self.y)
         rungs: list[tuple[int, float]] = []
         effort, settled = first, False
         while True:
-            lower, error, outcome = self.forward(self.y, effort, "lower")
+            lower, error, outcome = self.forward(prepared, self.y, effort, "lower")
             rungs.append((effort, lower + log_jacobian))
             settled = _settled([value for _, value in rungs], tolerance)
             if settled or 2 * effort > max_effort:
@@ -212,6 +241,7 @@ class _Contender:
         self.session.progress.note(
             f"{self.label}: log evidence >= {rungs[-1][1]:.2f}, {effort:,} distributions"
             + ("" if settled else ", not settled")
+            + (", from a reference" if prepared.begins_at == "reference" else "")
         )
         # Shares 1/(j (j+1)) over rungs j = 1, 2, ... sum to 1: valid wherever the ladder stops.
         looks = len(rungs)
@@ -220,10 +250,10 @@ class _Contender:
         )
         states, weights = _posterior(outcome)
         means = {}
-        if isinstance(self.inner, Inferred):
+        if self.inferred is not None:
             means = {
                 n: np.tensordot(weights, a, 1).tolist()
-                for n, a in self.inner.named(states.hyper).items()
+                for n, a in self.inferred.named(states.hyper).items()
             }
         return Candidate(
             model=self.name,
@@ -234,6 +264,7 @@ class _Contender:
             rungs=tuple(rungs),
             settled=settled,
             hyperparameters=means,
+            begins_at=prepared.begins_at,
             certificate=LowerCertificate(CONFIDENCE, certified.low + log_jacobian),
             simulated=tuple(
                 self.simulated(states, weights, effort, number) for number in range(1, validate + 1)
@@ -245,27 +276,33 @@ class _Contender:
         with double_precision():
             key = jax.random.fold_in(jax.random.key(self.seed, impl="threefry2x32"), number)
             key_chain, key_latent, key_data = jax.random.split(key, 3)
-            if isinstance(self.inner, Inferred):
+            if self.inferred is not None:
                 index = int(jax.random.choice(key_chain, len(weights), p=weights))
                 hyper = jax.tree.map(lambda a: a[index], states.hyper)
-                fixed = self.inner.at(hyper)
+                fixed = self.inferred.at(hyper)
                 latent = fixed.sample_prior(key_latent, self.y.shape)
                 exact, y = (
                     InferredState(latent, hyper),
                     fixed.simulate(key_data, latent, self.y.shape),
                 )
             else:
-                exact = self.model.sample_prior(key_latent, self.y.shape)
-                y = self.model.simulate(key_data, exact, self.y.shape)
+                model = self.given.suited_to(self.y)
+                exact = model.sample_prior(key_latent, self.y.shape)
+                y = model.simulate(key_data, exact, self.y.shape)
             exact, y = jax.tree.map(np.asarray, (exact, y))
-        lower, _, _ = self.forward(y, effort, f"simulated {number}, lower")
-        path = Tempered().through(effort)
+        prepared = self.prepared(y)  # its reference is found anew, as on the real data
+        lower, _, _ = self.forward(prepared, y, effort, f"simulated {number}, lower")
+        path = _path(prepared).through(effort)
         back = self._run(
-            Reverse(self.model, y, path, exact),
+            Reverse(prepared.model, y, path, prepared.adopt(exact)),
             path.num_edges,
             f"simulated {number}, upper {effort}",
         )
         return Simulated(lower, Combine.HARMONIC(back.log_values)[0])
+
+
+def _path(prepared: Prepared) -> Tempered:
+    return Tempered() if prepared.schedule is None else Tempered(prepared.schedule)
 
 
 def _settled(bounds: list[float], tolerance: float) -> bool:
@@ -275,7 +312,8 @@ def _settled(bounds: list[float], tolerance: float) -> bool:
 
 def _posterior(outcome: Outcome):
     """(states, normalised weights) at the end of forward chains of one particle each."""
-    states = jax.tree.map(lambda a: a[:, 0], outcome.carry.states)
+    carry = outcome.carry.particles if isinstance(outcome.carry, Recording) else outcome.carry
+    states = jax.tree.map(lambda a: a[:, 0], carry.states)
     return states, normalised(outcome.log_values)
 
 

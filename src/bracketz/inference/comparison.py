@@ -62,6 +62,7 @@ class Candidate:
     hyperparameters: dict  # posterior mean of each inferred one, by the weights of the chains
     simulated: tuple[Simulated, ...] = ()
     certificate: LowerCertificate | None = None  # pays for every rung that was looked at
+    begins_at: str = "prior"  # or "reference": where its path begins
 
     @property
     def label(self) -> str:

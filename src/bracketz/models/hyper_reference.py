@@ -65,6 +65,7 @@ class FromReference(Hierarchical):
     def tiny(self):
         """The model's, with a q that is off in every parameter."""
         model, shape = self.model.tiny()
+        assert isinstance(model, Inferred)
         off = (type(p)(*((1.3 + 0.2 * j) * v for j, v in enumerate(p))) for p in model.priors)
         return FromReference(model, type(model.priors)(*off)), shape
 

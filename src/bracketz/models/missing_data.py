@@ -179,9 +179,7 @@ class Incomplete(Collapsed, Model):
             y, own.mean(latent, parameters), jnp.sqrt(own.noise_variance)
         )
         prior = own.log_joint(latent, parameters, jnp.zeros_like(y), jnp.zeros_like(powers))
-        return (
-            self._log_hyper(state, powers) + prior + jnp.sum(self.weights(powers) * each)
-        )
+        return self._log_hyper(state, powers) + prior + jnp.sum(self.weights(powers) * each)
 
     def _log_hyper(self, state, powers):
         """The hyperparameters' factor, which may change along a path; 0 where they are fixed."""
