@@ -26,14 +26,14 @@ MODELS = (bz.InferredClustering, bz.InferredLowRank, bz.InferredBinaryAttributes
 LAWS = (
     (InverseGamma(3.2, 1.7), InverseGamma(0.8, 4.1), 0.6),
     (
-        Dirichlet(jnp.array([0.8, 1.7, 2.4])),
-        Dirichlet(jnp.ones(3)),
-        jnp.log(jnp.array([0.2, 0.5, 0.3])),
+        Dirichlet(np.array([0.8, 1.7, 2.4])),
+        Dirichlet(np.ones(3)),
+        np.log(np.array([0.2, 0.5, 0.3])),
     ),
     (
-        Beta(jnp.array([1.4, 0.3]), jnp.array([2.2, 5.0])),
-        Beta(jnp.ones(2), jnp.full(2, 0.5)),
-        jnp.array([0.4, -1.3]),
+        Beta(np.array([1.4, 0.3]), np.array([2.2, 5.0])),
+        Beta(np.ones(2), np.full(2, 0.5)),
+        np.array([0.4, -1.3]),
     ),
 )
 
@@ -45,7 +45,10 @@ def ids(value):
 def off(priors, far: bool = False):
     """A reference that is wrong in every parameter; far: by factors of five and more."""
     factors = (5.0, 40.0) if far else (1.6, 0.7)
-    laws = (type(p)(*(f * v for f, v in zip(factors, p, strict=False))) for p in priors)
+    laws = (
+        type(p)(*(f * np.asarray(v, dtype=float) for f, v in zip(factors, p, strict=False)))
+        for p in priors
+    )
     return type(priors)(*laws)
 
 
@@ -209,19 +212,23 @@ def test_forward_weights_average_to_the_evidence(cls, far):
 @pytest.mark.parametrize("far", (False, True), ids=("near", "far"))
 @pytest.mark.parametrize("cls", MODELS, ids=ids)
 def test_both_directions_are_two_readings_of_one_path(cls, far):
-    """Crooks' relation with the exact evidence, over 500 data sets; false alarms 1e-4. It has
-    E[w] = p(y) upwards and E[1 / w] = p(y) downwards in it, by bounded statistics."""
+    """Crooks' relation over 500 data sets, with the exact evidence where that is affordable (not
+    for low rank); false alarms 1e-4. It has E[w] = p(y) upwards and E[1 / w] = p(y) downwards in
+    it, by bounded statistics."""
     model, _, shape = tiny(cls, far)
     key = jax.random.key(3, impl="threefry2x32")
     with double_precision():
-        runs = both_directions(Instance("tiny", model, shape), Tempered().through(5), 500, key)
-    assert runs.truth is not None and crooks_p(runs) > 1e-4
+        # A bad reference needs more steps before the two directions overlap.
+        path = Tempered().through(40 if far else 5)
+        runs = both_directions(Instance("tiny", model, shape), path, 500, key)
+    assert crooks_p(runs) > 1e-4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", MODELS, ids=ids)
 def test_the_kit_passes_on_a_model_begun_at_a_reference(cls):
-    model = FromReference(cls(), cls().priors)
+    few = cls(components=2)
+    model = FromReference(few, few.priors)
     report = bz.check.run(model, level="quick", keep_going=True)
     assert report.passed, str(report)
 
@@ -273,7 +280,7 @@ def test_without_a_reference_nothing_changes(short):
 
 
 def test_missing_entries_and_a_reference_go_together(short):
-    y = bz.simulate(bz.InferredClustering(2), 12, 2, seed=4).y
+    y = np.array(bz.simulate(bz.InferredClustering(2), 12, 2, seed=4).y)
     y[3, 1] = np.nan
     models = [bz.InferredClustering(2)]
     answer = bz.compare(y, models, chains=10, first=16, max_effort=16, reference=True)

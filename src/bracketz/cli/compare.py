@@ -62,6 +62,15 @@ def compare(
     chains: Annotated[int, typer.Option(help="AIS chains.")] = 20,
     first: Annotated[int, typer.Option(help="Distributions to begin with.")] = 256,
     max_effort: Annotated[int, typer.Option(help="Distributions at the most.")] = 16_384,
+    reference: Annotated[
+        bool | None,
+        typer.Option(
+            "--reference/--no-reference",
+            help="Begin hyperparameters at a fitted reference, or (--no-reference) at their"
+            " priors.",
+            show_default="whichever path is better",
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
     checkpoint: CheckpointFile = None,
@@ -99,6 +108,7 @@ def compare(
         "first": first,
         "max_effort": max_effort,
         "validate": simulations if validate else 0,
+        "reference": reference,
         "seed": seed,
         "log_jacobian": log_jacobian,
     }

@@ -22,8 +22,10 @@ depend on y and never on the exact sample (``hyper_pilot`` sees y and random num
 
 from typing import Any
 
+import numpy as np
+
 from bracketz.core.model import Model
-from bracketz.core.pytree import pytree_dataclass
+from bracketz.core.pytree import pytree_dataclass, unchecked
 from bracketz.models.hierarchical import Hierarchical, Inferred, log_density
 from bracketz.models.missing_data import Incomplete
 
@@ -66,7 +68,10 @@ class FromReference(Hierarchical):
         """The model's, with a q that is off in every parameter."""
         model, shape = self.model.tiny()
         assert isinstance(model, Inferred)
-        off = (type(p)(*((1.3 + 0.2 * j) * v for j, v in enumerate(p))) for p in model.priors)
+        off = (
+            type(p)(*((1.3 + 0.2 * j) * np.asarray(v, dtype=float) for j, v in enumerate(p)))
+            for p in model.priors
+        )
         return FromReference(model, type(model.priors)(*off)), shape
 
     def _latent_nodes(self, shape):
@@ -82,7 +87,7 @@ def at_prior(model: Model) -> Model:
     if isinstance(model, FromReference):
         return model.model
     if isinstance(model, Incomplete) and isinstance(model.model, FromReference):
-        return Incomplete(model.model.model, model.observed)
+        return unchecked(Incomplete, model=model.model.model, observed=model.observed)
     return model
 
 
