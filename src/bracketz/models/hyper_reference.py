@@ -28,6 +28,7 @@ from bracketz.core.model import Model
 from bracketz.core.pytree import pytree_dataclass, unchecked
 from bracketz.models.hierarchical import Hierarchical, Inferred, log_density
 from bracketz.models.missing_data import Incomplete
+from bracketz.numerics.conjugate import InverseGamma
 
 
 @pytree_dataclass
@@ -65,13 +66,16 @@ class FromReference(Hierarchical):
         return (1 - share) * log_density(self.q, hyper) + share * log_density(self.priors, hyper)
 
     def tiny(self):
-        """The model's, with a q that is off in every parameter."""
+        """The model's, with a q that is off in every parameter, and as wide as the priors' grids
+        can integrate."""
         model, shape = self.model.tiny()
         assert isinstance(model, Inferred)
-        off = (
-            type(p)(*((1.3 + 0.2 * j) * np.asarray(v, dtype=float) for j, v in enumerate(p)))
-            for p in model.priors
-        )
+
+        def moved(p):
+            factors = (0.9, 1.5) if isinstance(p, InverseGamma) else (1.3, 1.5)
+            return type(p)(*(f * np.asarray(v, float) for f, v in zip(factors, p, strict=False)))
+
+        off = [moved(p) for p in model.priors]
         return FromReference(model, type(model.priors)(*off)), shape
 
     def _latent_nodes(self, shape):
