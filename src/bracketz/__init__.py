@@ -74,9 +74,10 @@ if TYPE_CHECKING:
         Repeat,
     )
     from bracketz.models import *
-    from bracketz.models.factored import Factored, Prepared, prepare
+    from bracketz.models.factored import Factored, Prepared
     from bracketz.models.held_out import HeldOut
     from bracketz.models.missing_data import Incomplete
+    from bracketz.models.prepared import prepare
     from bracketz.numerics.conditionals import Categorical, Gaussian
     from bracketz.paths import Adapted, Linear, Prefix, Schedule, Sigmoid, Tempered
 

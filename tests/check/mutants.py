@@ -1042,8 +1042,8 @@ _INFERRED = (
         "inferred-density-without-hyperprior",
         "The collapsed density leaves out the prior of the hyperparameters.",
         "models/hierarchical.py",
-        "return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed",
-        "return self.at(state.hyper).log_annealed",
+        "own = self.at(state.hyper).log_annealed(state.latent, y, powers)\n        return self.log_hyper(state.hyper, jnp.mean(powers)) + own",
+        "return self.at(state.hyper).log_annealed(state.latent, y, powers)",
         ("inferred-binary-attributes",),
     ),
     Mutant(
@@ -1067,7 +1067,7 @@ _INFERRED = (
         "The latents are simulated from the prior's typical hyperparameters, not from those drawn.",
         "models/hierarchical.py",
         "return InferredState(self.at(hyper).sample_prior(key_latent, shape), hyper)",
-        "return InferredState(self.fixed_model(self.components).sample_prior(key_latent, shape), hyper)",
+        "return InferredState(self.typical.sample_prior(key_latent, shape), hyper)",
         ("inferred-clustering",),
     ),
 )

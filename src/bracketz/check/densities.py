@@ -22,6 +22,7 @@ from bracketz.check.subject import (
     tally,
 )
 from bracketz.core.capabilities import Collapsed, Enumerable, RowLatents
+from bracketz.models.hyper_reference import at_prior
 
 #: The integral of a quadratic is exact, but its Hessian and determinant round.
 TOLERANCE = 1e-6
@@ -149,6 +150,9 @@ def likelihood(subject: Subject) -> Finding:
             def log_likelihood(v, theta=theta, model=model, state=state, shape=shape):
                 data = v.reshape(shape)
                 rows = jnp.stack([jnp.ones(shape[0]), jnp.zeros(shape[0])])
+                if at_prior(model) is not model:
+                    joint = log_density(model, state, theta, data, rows[0])
+                    return joint - log_density(at_prior(model), state, theta, data, rows[1])
                 joint, prior = jax.vmap(lambda b: log_density(model, state, theta, data, b))(rows)
                 return joint - prior
 

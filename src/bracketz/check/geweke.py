@@ -32,6 +32,7 @@ from bracketz.check.subject import (
     power_rows,
 )
 from bracketz.core.model import State
+from bracketz.models.hyper_reference import at_prior
 from bracketz.plots.kit import probability_plots
 
 #: Entries of y and of the state that get a statistic of their own.
@@ -146,7 +147,7 @@ class TwoWays:
 
     def _forward(self, key, powers) -> tuple[State, jax.Array]:
         key_state, key_data = jax.random.split(key)
-        state = self.model.sample_prior(key_state, self.shape)
+        state = at_prior(self.model).sample_prior(key_state, self.shape)
         return state, self.redraw(key_data, state, powers)
 
     def _forward_statistics(self, key, powers):

@@ -14,6 +14,7 @@ import numpy as np
 from bracketz.check.report import NotApplicable
 from bracketz.core.capabilities import Collapsed, Enumerable
 from bracketz.core.model import Model, Shape
+from bracketz.models.hyper_reference import at_prior
 
 
 def _compiling(effort: int):
@@ -158,7 +159,7 @@ def draw(model: Model, shape: Shape, key):
     """(state, parameters, y) from the joint; parameters are None where nothing is integrated
     out."""
     key_state, key_parameters, key_data = jax.random.split(key, 3)
-    state = model.sample_prior(key_state, shape)
+    state = at_prior(model).sample_prior(key_state, shape)
     if isinstance(model, Collapsed):
         parameters = model.sample_parameters(key_parameters, state, shape)
         return state, parameters, model.sample_data(key_data, state, parameters)

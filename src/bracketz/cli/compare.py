@@ -63,6 +63,15 @@ def compare(
     max_seconds: Annotated[
         float | None, typer.Option(help="Time limit for all models, soft.")
     ] = None,
+    reference: Annotated[
+        bool | None,
+        typer.Option(
+            "--reference/--no-reference",
+            help="Begin hyperparameters at a fitted reference, or (--no-reference) at their"
+            " priors.",
+            show_default="whichever path is better",
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
     checkpoint: CheckpointFile = None,
@@ -99,6 +108,7 @@ def compare(
         "confidence": confidence,
         "first": first,
         "max_effort": max_effort,
+        "reference": reference,
         "seed": seed,
         "log_jacobian": log_jacobian,
     }

@@ -56,8 +56,8 @@ def sandwich(
         typer.Option(
             "--reference/--no-reference",
             help="Begin at a fitted reference, or (--no-reference) at the prior; of your own"
-            " model.",
-            show_default="whichever path is shorter",
+            " model, or with inferred hyperparameters.",
+            show_default="whichever path is better",
         ),
     ] = None,
     schedule: Annotated[

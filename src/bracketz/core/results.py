@@ -229,11 +229,13 @@ def preparation_rows(told: dict[str, Any] | None) -> list[tuple[str, str]]:
     if told is None:
         return []
     stiff = "" if told["mixes"] else "; the pilot's moves hardly mix, so expect wide bounds"
-    return [
-        ("begins at", f"the {told['begins_at']}: {told['because']}{stiff}"),
-        ("kernel", f"{told['kernel']}, tuned by a pilot of {told['seconds']:.1f} s"),
-        *([("doubt", told["doubt"])] if told["doubt"] else []),
-    ]
+    begins = ("begins at", f"the {told['begins_at']}: {told['because']}{stiff}")
+    took = f"a pilot of {told['seconds']:.1f} s"
+    if "reference" in told:
+        laws = [f"{name.replace('_', ' ')} {law}" for name, law in told["reference"].items()]
+        return [begins, ("reference", f"{', '.join(laws)}; {took}")] if laws else [begins]
+    doubt = [("doubt", told["doubt"])] if told["doubt"] else []
+    return [begins, ("kernel", f"{told['kernel']}, tuned by {took}"), *doubt]
 
 
 def lower_share(chains: int) -> float:

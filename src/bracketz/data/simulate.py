@@ -15,6 +15,7 @@ from bracketz.data.identity import hyperparameters, model_label
 from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
+from bracketz.models.hyper_reference import at_prior
 
 
 def simulate(
@@ -97,4 +98,4 @@ def _simulate_factored(model: Factored, seed: int) -> Data:
 def _sample_prior(model: Model, key, shape):
     """Compiled as one, for a quick start. Data are drawn op by op: fused, their last bits would
     change."""
-    return model.sample_prior(key, shape)
+    return at_prior(model).sample_prior(key, shape)

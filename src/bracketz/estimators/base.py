@@ -24,7 +24,8 @@ from bracketz.data.identity import model_label
 from bracketz.engine.run import Outcome
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError, broken
-from bracketz.models.factored import Factored, Prepared, prepare
+from bracketz.models.factored import Prepared
+from bracketz.models.prepared import has_pilot, prepare
 from bracketz.paths.schedules import Schedule
 
 #: Of estimators that begin at the exact sample: E[w] = 1 / p(y) holds over exact samples, and one
@@ -232,12 +233,14 @@ def estimate(
         raise InputError(refusal)
     session = session or Session()
     with double_precision():
-        with session.working("pilot") if isinstance(model, Factored) else nullcontext():
+        reference = None if estimator.anneals else False
+        with session.working("pilot") if has_pilot(model, reference) else nullcontext():
             prepared = prepare(
                 model,
                 data.y,
                 seed=seed,
-                reference=None if estimator.anneals else False,
+                reference=reference,
+                chains=trials,
                 note=session.progress.note,
             )
         if data.simulated:

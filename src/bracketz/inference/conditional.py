@@ -25,7 +25,8 @@ from bracketz.engine.anneal import Particles, Reverse
 from bracketz.engine.run import run_chains
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
-from bracketz.models.factored import Factored, prepare
+from bracketz.models.factored import Factored
+from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
 
 #: Of every such bound.

@@ -47,7 +47,8 @@ from bracketz.inference.interval import (
 )
 from bracketz.inference.ladder import Clock, Runs, batches
 from bracketz.inference.plan import PREDICTABLE, Seen, converged, plan, scaled, spread
-from bracketz.models.factored import Prepared, prepare
+from bracketz.models.factored import Prepared
+from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
 
 #: Shares of the failure probability: of the lower side; what the distance may take; what a plan
@@ -292,6 +293,7 @@ class Procedure:
                 y,
                 seed=seed,
                 reference=self.settings.reference,
+                chains=BATCH * self.starts,
                 note=self.session.progress.note,
             )
         path = Tempered() if ready.schedule is None else Tempered(ready.schedule)

@@ -30,7 +30,8 @@ from bracketz.inference.plan import (
     plan,
     spread,
 )
-from bracketz.models.factored import Factored, prepare, require_rows
+from bracketz.models.factored import require_rows
+from bracketz.models.prepared import has_pilot, prepare
 from bracketz.paths import Tempered
 
 #: An inversion of the bounds that chance brings about with a probability below this is no chance.
@@ -127,8 +128,9 @@ def sandwich(
         confidence: of the certificate.
         path: ``Tempered()`` (the default), ``Tempered(schedule=Adapted(pilot=256))``, ``Prefix()``,
             or your own. A model that is prepared by a pilot brings a schedule of its own.
-        reference: of a model of a prior and a likelihood: begin at a fitted reference (True), at
-            the prior (False), or wherever the path is shorter (None); see ``prepare``.
+        reference: of a model of a prior and a likelihood, or with inferred hyperparameters: begin
+            at a fitted reference (True), at the prior (False), or wherever the path is better
+            (None); see ``prepare``.
         sweeps: kernel sweeps per distribution, where effort does not count these.
         particles: per chain, resampled by effective sample size.
         first: effort of the ladder's first rung; the path's own by default.
@@ -174,16 +176,21 @@ def sandwich(
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
     session, lowest = session or Session(), effort
-    with session.working("pilot") if isinstance(model, Factored) else nullcontext():
+    with session.working("pilot") if has_pilot(model, reference) else nullcontext():
         prepared = prepare(
-            model, data.y, seed=seed, reference=reference, note=session.progress.note
+            model,
+            data.y,
+            seed=seed,
+            reference=reference,
+            chains=chains,
+            note=session.progress.note,
         )
-    if prepared.schedule is not None:
+    if has_pilot(model, reference):
         session.progress.note(f"begins at the {prepared.begins_at}: {prepared.because}")
-        if given is None:
-            path = Tempered(prepared.schedule)
-            if first is None:
-                lowest = min(effort, prepared.first_effort)
+    if prepared.schedule is not None and given is None:
+        path = Tempered(prepared.schedule)
+        if first is None:
+            lowest = min(effort, prepared.first_effort)
     runs = _Runs(
         prepared.model,
         data.y,

@@ -40,12 +40,10 @@ class InferredState(NamedTuple):
     hyper: Any  # a NamedTuple, one field per hyperparameter
 
 
-class Inferred(Collapsed, Model, Predictive, Enumerable):
-    """What the three share. A subclass is a dataclass of the priors' parameters."""
+class Hierarchical(Collapsed, Model, Enumerable):
+    """A model with hyperparameters in its state, wherever these begin: at their priors
+    (``Inferred``) or at a reference (``bracketz.models.hyper_reference``)."""
 
-    fixed_model: ClassVar[Any]  # a Conjugate model class
-    around: ClassVar[Any] = None  # the same with fields named as in ``hyper``, where they differ
-    components: int
     finite = False
 
     @property
@@ -53,20 +51,23 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
     def priors(self):
         """The hyperparameters' NamedTuple, holding priors."""
 
+    @property
+    @abstractmethod
+    def typical(self) -> Any:
+        """The model with some fixed hyperparameters, for what does not depend on them."""
+
+    @abstractmethod
     def at(self, hyper) -> Any:
         """The model with these hyperparameters fixed; they may be traced."""
-        return unchecked(
-            self.around or self.fixed_model, components=self.components, **hyper._asdict()
-        )
 
-    def named(self, hyper) -> dict[str, Any]:
-        """The hyperparameters by the names they have in ``fixed_model``, which it would take."""
-        return hyper._asdict()
+    @abstractmethod
+    def hyper_law(self, share):
+        """What the hyperparameters' updates take for their priors where the powers' mean is
+        ``share``; at 0 they are drawn from it."""
 
-    def __post_init__(self):
-        require_components(self.components)
-        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
-        require_positive(**{name: getattr(self, name) for name in names})
+    @abstractmethod
+    def log_hyper(self, hyper, share):
+        """The hyperparameters' factor of the density there, constants included."""
 
     def doubtful(self, y, states):
         hyper = states.hyper
@@ -78,27 +79,21 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
     def check_data(self, y):
         require_squares(y)
 
-    def with_values(self, *values) -> Self:
-        """The same model with its first fields replaced, in their order."""
-        names = [field.name for field in dataclasses.fields(self)]
-        return dataclasses.replace(self, **dict(zip(names, values, strict=False)))
-
     # The four methods.
 
     def sample_prior(self, key, shape):
         key_hyper, key_latent = jax.random.split(key)
-        priors = self.priors
-        keys = jax.random.split(key_hyper, len(priors))
-        hyper = type(priors)(*(prior.sample(k) for prior, k in zip(priors, keys, strict=True)))
+        laws = self.hyper_law(0.0)
+        keys = jax.random.split(key_hyper, len(laws))
+        hyper = type(laws)(*(law.sample(k) for law, k in zip(laws, keys, strict=True)))
         return InferredState(self.at(hyper).sample_prior(key_latent, shape), hyper)
 
     def log_annealed(self, state, y, powers):
-        return self._log_hyper(state.hyper) + self.at(state.hyper).log_annealed(
-            state.latent, y, powers
-        )
+        own = self.at(state.hyper).log_annealed(state.latent, y, powers)
+        return self.log_hyper(state.hyper, jnp.mean(powers)) + own
 
     def kernel(self, y, powers) -> Kernel:
-        plain = self.fixed_model(self.components).kernel(y, powers)
+        plain = self.typical.kernel(y, powers)
         sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
         return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
 
@@ -112,9 +107,6 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         latent = fixed.sample_prior(key_latent, y.shape)
         return InferredState(latent, state.hyper), fixed.simulate(key_data, latent, y.shape)
 
-    def summary(self, states):
-        return self.named(states.hyper)
-
     # What is integrated out.
 
     def sample_parameters(self, key, state, shape):
@@ -124,16 +116,8 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         return self.at(state.hyper).sample_data(key, state.latent, parameters)
 
     def log_joint(self, state, parameters, y, powers):
-        own = self.at(state.hyper)
-        return self._log_hyper(state.hyper) + own.log_joint(state.latent, parameters, y, powers)
-
-    # Capabilities.
-
-    def point_conditional(self, state, y, powers, i):
-        return self.at(state.hyper).point_conditional(state.latent, y, powers, i)
-
-    def replace_latent(self, state, i, latent):
-        return state._replace(latent=self.at(state.hyper).replace_latent(state.latent, i, latent))
+        own = self.at(state.hyper).log_joint(state.latent, parameters, y, powers)
+        return self.log_hyper(state.hyper, jnp.mean(powers)) + own
 
     def nodes(self, shape):
         """The model's own nodes times a grid over the hyperparameters (see ``conjugate``)."""
@@ -141,7 +125,7 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         if max(np.size(prior.gammas) for prior in priors) > 2:
             raise InputError(
                 "quadrature over the hyperparameters takes at most 2 mixture components or 1"
-                f" attribute, got {self.components} components"
+                f" attribute, got {self.typical.components} components"
             )
         grids = [prior.grid() for prior in priors]
         index = np.indices([len(values) for values, _ in grids]).reshape(len(grids), -1)
@@ -155,22 +139,68 @@ class Inferred(Collapsed, Model, Predictive, Enumerable):
         return self._scaled(InferredState(latent, hyper), log_weight)
 
     def _latent_nodes(self, shape):
-        return self.fixed_model(self.components).nodes(shape)
+        return self.typical.nodes(shape)
 
     def _scaled(self, state, log_weight):
         return state, log_weight
 
-    def _log_hyper(self, hyper):
-        return sum(
-            prior.log_density(value) for prior, value in zip(self.priors, hyper, strict=True)
+
+class Inferred(Hierarchical, Predictive):
+    """What the three share. A subclass is a dataclass of the priors' parameters."""
+
+    fixed_model: ClassVar[Any]  # a Conjugate model class
+    around: ClassVar[Any] = None  # the same with fields named as in ``hyper``, where they differ
+    components: int
+
+    @property
+    def typical(self):
+        return self.fixed_model(self.components)
+
+    def at(self, hyper):
+        return unchecked(
+            self.around or self.fixed_model, components=self.components, **hyper._asdict()
         )
+
+    def named(self, hyper) -> dict[str, Any]:
+        """The hyperparameters by the names they have in ``fixed_model``, which it would take."""
+        return hyper._asdict()
+
+    def summary(self, states):
+        return self.named(states.hyper)
+
+    def __post_init__(self):
+        require_components(self.components)
+        names = [f.name for f in dataclasses.fields(self) if not f.metadata.get("static")]
+        require_positive(**{name: getattr(self, name) for name in names})
+
+    def with_values(self, *values) -> Self:
+        """The same model with its first fields replaced, in their order."""
+        names = [field.name for field in dataclasses.fields(self)]
+        return dataclasses.replace(self, **dict(zip(names, values, strict=False)))
+
+    def hyper_law(self, share):
+        return self.priors
+
+    def log_hyper(self, hyper, share):
+        return log_density(self.priors, hyper)
+
+    def point_conditional(self, state, y, powers, i):
+        return self.at(state.hyper).point_conditional(state.latent, y, powers, i)
+
+    def replace_latent(self, state, i, latent):
+        return state._replace(latent=self.at(state.hyper).replace_latent(state.latent, i, latent))
+
+
+def log_density(laws, hyper):
+    """log of the hyperparameters' density under independent laws, one per field."""
+    return sum(law.log_density(value) for law, value in zip(laws, hyper, strict=True))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LatentSweep(Kernel):
     """The model's own sweep, at the hyperparameters of the state."""
 
-    model: Inferred
+    model: Hierarchical
     y: jax.Array
     powers: jax.Array
     backward: bool = False
@@ -210,7 +240,7 @@ class ScoredLatentSweep(LatentSweep, ScoredKernel):
 class HyperUpdate(Reversible):
     """theta | eta, then eta | theta, at fixed latents; see the module docstring."""
 
-    model: Inferred
+    model: Hierarchical
     y: jax.Array
     powers: jax.Array
 
@@ -238,8 +268,8 @@ class HyperUpdate(Reversible):
         statistics = own.latent_statistics(state.latent, parameters) | {
             "noise_variance": (jnp.sum(self.weights), squares)
         }
-        priors = self.model.priors
-        return type(priors)(*(prior.given(*statistics[n]) for n, prior in priors._asdict().items()))
+        laws = self.model.hyper_law(jnp.mean(self.powers))
+        return type(laws)(*(law.given(*statistics[n]) for n, law in laws._asdict().items()))
 
     def step(self, key, state):
         key_parameters, key_hyper = jax.random.split(key)

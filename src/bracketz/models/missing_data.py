@@ -30,7 +30,7 @@ from bracketz.core.model import Model
 from bracketz.core.pytree import pytree_dataclass
 from bracketz.errors import InputError
 from bracketz.kernels.compose import Compose
-from bracketz.models.hierarchical import HyperUpdate, Inferred
+from bracketz.models.hierarchical import Hierarchical, HyperUpdate
 from bracketz.numerics.conditionals import Gaussian
 
 
@@ -96,7 +96,7 @@ class Incomplete(Collapsed, Model):
     observed: Any  # (N, D), 1 or 0
 
     def __post_init__(self):
-        if not isinstance(self.model, (Conjugate, Inferred)):
+        if not isinstance(self.model, (Conjugate, Hierarchical)):
             raise InputError(
                 f"{type(self.model).__name__} cannot leave out missing entries exactly: it lacks"
                 " Conjugate; fill them in or remove the rows"
@@ -128,7 +128,7 @@ class Incomplete(Collapsed, Model):
 
     def plain(self, state):
         """(the model with fixed hyperparameters, its state)."""
-        if isinstance(self.model, Inferred):
+        if isinstance(self.model, Hierarchical):
             return self.model.at(state.hyper), state.latent
         return self.model, state
 
@@ -153,12 +153,14 @@ class Incomplete(Collapsed, Model):
         return self.model.sample_prior(key, shape)
 
     def log_annealed(self, state, y, powers):
-        own, _ = self.plain(state)
+        own, latent = self.plain(state)
         w = self.weights(powers)
         theta = self.regressions(state, y, powers)
         prior_scale = jnp.log(2 * jnp.pi * own.coefficient_variance)
+        prior = own.log_annealed(latent, jnp.zeros_like(y), jnp.zeros_like(powers))
         return (
-            self.model.log_annealed(state, jnp.zeros_like(y), jnp.zeros_like(powers))
+            self._log_hyper(state, powers)
+            + prior
             - 0.5
             * jnp.sum(w * (jnp.log(2 * jnp.pi * own.noise_variance) + y**2 / own.noise_variance))
             + theta.log_normalizer
@@ -186,12 +188,18 @@ class Incomplete(Collapsed, Model):
         each = jax.scipy.stats.norm.logpdf(
             y, own.mean(latent, parameters), jnp.sqrt(own.noise_variance)
         )
-        prior = self.model.log_joint(state, parameters, jnp.zeros_like(y), jnp.zeros_like(powers))
-        return prior + jnp.sum(self.weights(powers) * each)
+        prior = own.log_joint(latent, parameters, jnp.zeros_like(y), jnp.zeros_like(powers))
+        return self._log_hyper(state, powers) + prior + jnp.sum(self.weights(powers) * each)
+
+    def _log_hyper(self, state, powers):
+        """The hyperparameters' factor, which may change along a path; 0 where they are fixed."""
+        if isinstance(self.model, Hierarchical):
+            return self.model.log_hyper(state.hyper, jnp.mean(powers))
+        return 0.0
 
     def kernel(self, y, powers) -> Kernel:
         sweep = CompletedSweep(self, y, powers)
-        if not isinstance(self.model, Inferred):
+        if not isinstance(self.model, Hierarchical):
             return sweep
         return Compose((sweep, IncompleteHyperUpdate(self.model, y, powers, self)))
 
@@ -220,7 +228,7 @@ class CompletedSweep(Kernel):
         )
         kernel = own.kernel(jnp.where(self.model.observed > 0, self.y, filled), self.powers)
         moved = (kernel.reversed() if self.backward else kernel).step(key_sweep, latent)
-        return state._replace(latent=moved) if isinstance(self.model.model, Inferred) else moved
+        return state._replace(latent=moved) if isinstance(self.model.model, Hierarchical) else moved
 
     def reversed(self):
         return dataclasses.replace(self, backward=not self.backward)
