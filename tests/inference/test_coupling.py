@@ -93,5 +93,4 @@ def test_the_plan_expects_what_is_found(spread, length):
     rng = np.random.default_rng(8)
     log_w = rng.normal(-spread / 2, spread**0.5, size=20000 * length)
     found = couple(log_w, length, rng).total_variation
-    # On the safe side: chains that have come to rest stand at larger weights than these do.
-    assert 0.3 < found / expected_distance(spread, length) < 1.1
+    assert 0.8 < found / expected_distance(spread, length) < 1.2

@@ -78,10 +78,22 @@ def test_chains_that_do_not_meet_give_no_upper_bound():
     answer = bz.evidence(model, data.y, first=2, max_effort=2)
     assert answer.upper is None and answer.interval.high is None and answer.reverse_chains == 0
     assert answer.kind == "certified" and not answer.converged and answer.condition is None
-    assert "coupled chains" in answer.reason and "No upper bound" in answer.statement
+    assert "even one chain" in answer.reason and "No upper bound" in answer.statement
     assert "none: " in dict(answer.rows())["upper bound"]
     json.dumps(answer.to_json(), allow_nan=False)
     answer.plot()
+
+
+def test_chains_too_far_off_are_made_longer():
+    """Runs too short for 16 chains of 32 proposals serve fewer and longer ones."""
+    model = bz.Clustering(components=3)
+    data = bz.simulate(model, rows=12, columns=3, seed=8)
+    answer = bz.evidence(model, data.y, first=3, max_effort=3)
+    assert 1 <= answer.starts < 16 and answer.meetings.pairs == answer.starts
+    assert answer.starts * answer.meetings.length == answer.chains == 512
+    truth = bz.sandwich(model, data, gap=0.2, chains=100).log_ml
+    assert answer.interval.low < truth < answer.interval.high
+    assert answer.starts * answer.total_variation <= 0.025
 
 
 def test_reverse_runs_begin_at_the_states_they_are_given():

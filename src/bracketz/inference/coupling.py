@@ -22,8 +22,10 @@ the posterior (Biswas, Jacob and Vanetti 2019) by E max(0, ceil((m - L - t) / L)
 
 **What is done.** P chains with n pairs each, all of them different, so that chains are independent.
 Their end states, t = n - 1, begin reverse runs: their joint law is within P e(t) of that of P
-independent posterior draws. M is taken from each chain (after L - 1 pairs) and a(M) from all
-pairs but its own, so that e is estimated without waiting for a meeting that never comes.
+independent posterior draws. a(M) is taken
+from all pairs but its own, so that e is estimated without waiting for a meeting that never comes;
+M from each chain (after L - 1 pairs), or from where a chain stands in the long run, all pairs by
+their weights: the larger of both averages counts, so that one chain alone can be judged too.
 
 **What it cannot see.** It is an estimate from the pairs there are. A region of the posterior that
 no forward run has found has no weight here, and no meeting time tells of it. Everything that rests
@@ -37,6 +39,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
+
+from bracketz.core.weights import normalised
 
 #: Pairs per chain: what a plan may choose from.
 LENGTHS = (8, 16, 32, 64, 128, 256)
@@ -95,7 +99,9 @@ def couple(log_weights: np.ndarray, length: int, rng: np.random.Generator) -> Me
     late = taken[:, lag:]
     met = late.any(1)
     waited = np.argmax(late, axis=1)[met] + 1
-    stay = 1 - acceptance(standing, offered.ravel())
+    pool = offered.ravel()
+    here, anywhere = (distance(1 - acceptance(m, pool), length - 1, lag) for m in (standing, pool))
+    far = max(float(np.mean(here)), float(normalised(pool) @ anywhere))
     return Meetings(
         pairs=count,
         met=int(met.sum()),
@@ -103,7 +109,7 @@ def couple(log_weights: np.ndarray, length: int, rng: np.random.Generator) -> Me
         max=int(waited.max()) if met.all() else None,
         lag=lag,
         length=length,
-        total_variation=min(float(np.mean(distance(stay, length - 1, lag))), 1.0),
+        total_variation=min(far, 1.0),
         ends=rows * length + at,
     )
 

@@ -4,7 +4,8 @@
    ``bracketz.inference.coupling`` to meet, and how many proposals each of them takes.
 2. P n fresh forward runs: their weights average to p(y), so betting certifies a lower bound. In
    groups of n they are the proposals of P independent chains, whose ends are nearly posterior
-   states.
+   states. Where these are too far off, P / 2 chains of 2 n proposals are taken, and so on down to
+   one.
 3. Reverse runs from these ends. From exact and independent posterior states v_i, the mean of 1 / w
    over the runs from one of them, are independent with mean 1 / p(y), and betting gives L with
    Pr(L > log E v) <= a, hence Pr(log p(y) > -L) <= a. The ends' joint law is within P e of that, so
@@ -12,7 +13,8 @@
    was estimated to be.
 
 With failure probability d in all: d / 5 below, P e as estimated, and the rest above. Where P e
-takes more than half of it there is no upper bound.
+takes more than half of d even for one chain there is no upper bound. Which number of chains is
+taken depends on the weights, so each pays for itself: four fifths of the rest are the first's.
 """
 
 import math
@@ -54,6 +56,8 @@ from bracketz.paths import Tempered
 #: Shares of the failure probability: of the lower side; what the distance may take; what a plan
 #: lets it take.
 BELOW, MOST_FAR, AIM_FAR = 0.2, 0.5, 0.1
+#: Of what is left above, for as many chains as were asked for; fewer share the rest.
+FIRST = 0.8
 #: Forward runs of a batch, per chain; a divisor of every number of proposals.
 BATCH = min(LENGTHS)
 #: Proposals per chain where there is nothing to plan by.
@@ -224,7 +228,7 @@ def observed(model: Model, y, settings: Settings, session: Session, prefix: str 
         interval=found.interval,
         meetings=Coupled(m.pairs, m.met, m.mean, m.max, m.lag, m.length),
         total_variation=m.total_variation,
-        starts=settings.starts,
+        starts=m.pairs,
         twins=seen,
         reference="fitted" if ready.begins_at == "reference" else "prior",
         distributions=runs.laid(design.effort)[0].num_edges + 1,
@@ -240,6 +244,11 @@ def observed(model: Model, y, settings: Settings, session: Session, prefix: str 
         reverse_log_weights=tuple(found.reverse.tolist()),
         seconds=Seconds(clock.run, clock.compile),
     )
+
+
+def _filled(states: np.ndarray, count: int) -> np.ndarray:
+    """With the last one repeated, so that one compiled program serves any number of states."""
+    return np.concatenate([states, np.repeat(states[-1:], count - len(states), axis=0)])
 
 
 def _means(model: Model, ready: Prepared, found: Measured) -> dict[str, Any]:
@@ -354,8 +363,7 @@ class Procedure:
         ]
         log_w = np.concatenate([outcome.log_values for outcome in outcomes])[:count]
         lower, lower_error = Combine.ARITHMETIC(log_w)
-        rng = np.random.default_rng([runs.seed, UNIFORMS])
-        meetings = couple(log_w, design.length, rng)
+        meetings, allowed = self.chains(log_w, design.length, runs.seed)
         carries = [o.carry.particles if runs.records else o.carry for o in outcomes]
         states = jax.tree.map(
             lambda *parts: np.concatenate(parts)[:count, 0], *[c.states for c in carries]
@@ -373,26 +381,43 @@ class Procedure:
             point=PointEstimate(lower, lower_error),
             interval=Interval(self.confidence, below, None),
         )
-        far = self.starts * meetings.total_variation
-        if far > MOST_FAR * self.fail:
+        if allowed is None:
             return found
         reverse = self.reverse(runs, design, found.ends, "reverse", clock)
-        per_start = self.per_start(reverse)
-        above = -betting_bound(-per_start, (1 - BELOW) * self.fail - far)
+        per_start = self.per_start(reverse, meetings.pairs)
+        above = -betting_bound(-per_start, allowed)
         upper, upper_error = Combine.HARMONIC(per_start)
         return found._replace(
             reverse=reverse,
             upper=upper,
             upper_error=upper_error,
-            point=bennett(log_w, reverse, shared_start=self.each > 1),
+            point=bennett(log_w, reverse, shared_start=len(per_start) < len(reverse)),
             interval=Interval(self.confidence, below, above),
         )
 
+    def chains(
+        self, log_weights: np.ndarray, length: int, seed: int
+    ) -> tuple[Meetings, float | None]:
+        """Coupled chains near enough to the posterior, as many as can be had, and what is left of
+        the failure probability for the runs from their ends; None: not even one is."""
+        halvings = self.starts.bit_length()
+        for number in range(halvings):
+            length_now = len(log_weights) // max(self.starts >> number, 1)
+            rng = np.random.default_rng([seed, UNIFORMS, number])
+            meetings = couple(log_weights, length_now, rng)
+            far = meetings.pairs * meetings.total_variation
+            if far <= MOST_FAR * self.fail:
+                share = FIRST if number == 0 else (1 - FIRST) / (halvings - 1)
+                return meetings, share * ((1 - BELOW) * self.fail - far)
+        return meetings, None
+
     def reverse(self, runs: Runs, design: Design, states, stream: str, clock: Clock) -> np.ndarray:
-        """Log values of reverse runs, ``each`` from every state."""
+        """Log values of reverse runs, as many from every state."""
         path, common = runs.laid(design.effort)
-        program = FromEnds(runs.model, runs.y, path, states, *common, each=np.int64(self.each))
         chains = self.starts * self.each
+        each = np.int64(chains // len(jax.tree.leaves(states)[0]))
+        padded = jax.tree.map(lambda a: _filled(a, self.starts), states)
+        program = FromEnds(runs.model, runs.y, path, padded, *common, each=each)
         name = f"{stream} {design.effort}"
         return runs.run(program, path.num_edges, name, clock, chains).log_values
 
@@ -430,18 +455,18 @@ class Procedure:
             )
         return Twins(tuple(each), self.model.twin_told)
 
-    def per_start(self, log_values: np.ndarray) -> np.ndarray:
-        """-log of the mean of 1 / w over the runs from each state."""
-        return np.array([-log_mean(-part) for part in log_values.reshape(self.starts, self.each)])
+    def per_start(self, log_values: np.ndarray, starts: int) -> np.ndarray:
+        """-log of the mean of 1 / w over the runs from each of so many states."""
+        begun = np.minimum(np.arange(len(log_values)) // (len(log_values) // starts), starts - 1)
+        return np.array([-log_mean(-log_values[begun == k]) for k in range(starts)])
 
     def reason(self, found: Measured, design: Design) -> str | None:
         """Why the answer is not what was asked for; None where it is."""
         if found.upper is None or found.upper_error is None:
-            share = self.starts * found.meetings.total_variation
             said = (
-                f"the ends of {self.starts} coupled chains are within {min(share, 1.0):.2g} of"
-                f" posterior draws, and an interval of {self.confidence:.0%} can afford"
-                f" {MOST_FAR * self.fail:.2g}"
+                f"even one chain of {found.meetings.length:,} proposals ends within"
+                f" {found.meetings.total_variation:.2g} of the posterior only, and an interval of"
+                f" {self.confidence:.0%} can afford {MOST_FAR * self.fail:.2g}"
             )
             wide = spread(found.forward)
             if wide > 2 * PREDICTABLE:
