@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from bracketz.inference.evidence import evidence
     from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.inference.interval import Evidence
+    from bracketz.inference.sweep import Sweep, sweep
     from bracketz.kernels import (
         HMC,
         MALA,

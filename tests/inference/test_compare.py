@@ -31,7 +31,7 @@ def candidate(log_ml, width=0.4, margin=None, name="clustering", high=True):
     found = dataclasses.replace(
         base(), log_ml=log_ml, interval=interval, twins=twins, upper=log_ml if high else None
     )
-    return Candidate(name, "clustering", 2, found, {})
+    return Candidate(name, "clustering", 2, found)
 
 
 def comparison(*candidates):
@@ -108,7 +108,7 @@ def test_intervals_on_data_with_a_known_answer():
         found = bz.compare([model], data, twins=1)
         assert found.missing == missing
         assert found.best.range.low < truth < found.best.range.high
-    assert set(found.best.posterior) == {"center_variance", "noise_variance", "mixture"}
+    assert set(found.best.evidence.posterior) == {"center_variance", "noise_variance", "mixture"}
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def answers():
         observed.shifted(-3.0), upper=None, interval=Interval(0.95, observed.lower - 4, None)
     )
     candidates = [
-        Candidate(f"clustering {k}", "clustering", k, one, {})
+        Candidate(f"clustering {k}", "clustering", k, one)
         for k, one in ((1, observed), (2, without))
     ]
     compared = Comparison(tuple(candidates), 0.95, 0, 0, Seconds(1.0, 1.0))

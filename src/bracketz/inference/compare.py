@@ -68,6 +68,13 @@ def compare(
         'one model: nothing to compare it with.'
     """
     settings = Settings(gap, twins, starts, chains, confidence, seed, reference, first, max_effort)
+    return compared(models, data, settings, log_jacobian, session or Session())
+
+
+def compared(
+    models, data, settings: Settings, log_jacobian: float, session: Session, prefix: str = ""
+) -> Comparison:
+    """``compare``; ``prefix`` begins the names of all streams."""
     given = _named(models)
     y = data.y if isinstance(data, Data) else data
     unseen = 0
@@ -79,20 +86,19 @@ def compare(
             y = np.where(holes, 0.0, y)
     seen = {name: as_data(y, model).y for name, model in given.items()}
     _refuse_other_data(seen)
-    session = session or Session()
-    found = []
+    found: list[Candidate] = []
     for name, model in given.items():
-        answer = observed(model, seen[name], settings, session, f"{name}: ")
+        answer = observed(model, seen[name], settings, session, f"{prefix}{name}: ")
         answer = answer.shifted(log_jacobian)
-        session.progress.note(f"{name}: log evidence {answer.log_ml:.2f}, {answer.kind}")
+        session.progress.note(f"{prefix}{name}: log evidence {answer.log_ml:.2f}, {answer.kind}")
         label, size = model_label(_inner(model)), getattr(model, "components", None)
-        found.append(Candidate(name, label, size, answer, answer.posterior))
+        found.append(Candidate(name, label, size, answer, len(found)))
     seconds = [c.evidence.seconds for c in found]
     return Comparison(
         tuple(sorted(found, key=lambda c: -c.log_ml)),
-        confidence,
-        twins,
-        seed,
+        settings.confidence,
+        settings.twins,
+        settings.seed,
         Seconds(sum(s.run for s in seconds), sum(s.compile for s in seconds)),
         log_jacobian,
         unseen,

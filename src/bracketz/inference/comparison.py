@@ -45,14 +45,14 @@ class Candidate:
         model: the name of its kind; several may be of one.
         components: how many it has, if it has any.
         evidence: its log evidence from both sides.
-        posterior: means of its parameters or hyperparameters, by the weights of the forward runs.
+        place: where it stood among the models given.
     """
 
     name: str
     model: str
     components: int | None
     evidence: Evidence
-    posterior: dict
+    place: int = 0
 
     @property
     def log_ml(self) -> float:
@@ -212,7 +212,7 @@ class Comparison:
                     "distributions": c.evidence.distributions,
                     "chains": c.evidence.chains,
                     "reference": c.evidence.reference,
-                    "posterior": c.posterior,
+                    "posterior": c.evidence.posterior,
                 }
             )
         return out

@@ -5,6 +5,7 @@ from bracketz.plots.canvas import save_figure
 from bracketz.plots.comparison import evidences
 from bracketz.plots.interval import interval
 from bracketz.plots.sandwich import closing_bounds, closing_bounds_of_all
+from bracketz.plots.sweep import sweep
 from bracketz.plots.trials import trials
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "evidences",
     "interval",
     "save_figure",
+    "sweep",
     "trials",
 ]
