@@ -72,7 +72,7 @@ def test_probabilities_and_bayes_factors():
     assert entries[1]["log_bayes_factor"]["low"] == pytest.approx(math.log(3) - 0.9)
     assert entries[1]["bayes_factor"]["high"] == pytest.approx(3 * math.exp(0.9))
     assert entries[0]["bayes_factor"] == {"low": 1.0, "high": 1.0}
-    assert "1 of 1 twins missed: 0.5 nats added" in entries[1]["warning"]
+    assert "1 of 1 twins were not covered: 0.5 nats added" in entries[1]["warning"]
     far = comparison(candidate(0.0), candidate(-1e4)).to_json()["models"][1]
     assert far["bayes_factor"] == {"low": None, "high": None}
     keys = "name log_ml low high kind difference bayes_factor probability warning"

@@ -125,7 +125,8 @@ def test_twins_keep_the_hyperparameters():
 def test_the_margin_of_twins():
     twins = Twins((Twin(-2.0, 1.0, 0.5, 0.0, 0.1), Twin(-3.0, -1.0, -2.0, 0.5, 0.1)), "")
     assert twins.covered == 1 and twins.margin == 1.5 and twins.bias == -1.0
-    assert Twin(-1.0, None, 0.0, 5.0, 0.1).missed_by == 0
+    without = Twins((Twin(-1.0, None, 0.0, 5.0, 0.1),), "")
+    assert without.margin == 0 and without.covered == 0 and "(0 had an upper bound)" in str(without)
 
 
 @pytest.mark.parametrize(

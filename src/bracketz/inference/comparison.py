@@ -79,7 +79,7 @@ class Candidate:
             return f"no upper bound: {e.reason}"
         if e.twins is not None and e.twins.covered < e.twins.count:
             return (
-                f"{e.twins.count - e.twins.covered} of {e.twins.count} twins missed:"
+                f"{e.twins.count - e.twins.covered} of {e.twins.count} twins were not covered:"
                 f" {self.margin:.1f} nats added on both sides"
             )
         return e.reason

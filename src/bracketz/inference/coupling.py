@@ -16,20 +16,23 @@ pair, from L on, that X takes: each time with probability
     a(M) = E min(1, w' / M),
 
 and m - L is geometric given M. Lagged couplings bound the distance in total variation of X_t from
-the posterior (Biswas, Jacob and Vanetti 2019) by E max(0, ceil((m - L - t) / L)), hence by
+the posterior (Biswas, Jacob and Vanetti 2019) by E max(0, ceil((m - L - t) / L)), which is
 
     e(t) = E sum_{j >= 0} (1 - a(M))^(t + 1 + j L) = E (1 - a(M))^(t + 1) / (1 - (1 - a(M))^L).
 
 **What is done.** P chains with n pairs each, all of them different, so that chains are independent.
 Their end states, t = n - 1, begin reverse runs: their joint law is within P e(t) of that of P
-independent posterior draws. a(M) is taken
-from all pairs but its own, so that e is estimated without waiting for a meeting that never comes;
-M from each chain (after L - 1 pairs), or from where a chain stands in the long run, all pairs by
-their weights: the larger of both averages counts, so that one chain alone can be judged too.
+independent posterior draws. M is where X stands after pair L - 1. The chain is stochastically
+monotone in the weight and begins below the posterior in that order (the posterior has weights
+biased by their size), and the term under the expectation rises in M: so the average over the
+posterior's M is at least the one over X's, whatever L. It is estimated from all pairs by their
+weights, with a(M) from all pairs but its own: no meeting that never comes is waited for, and one
+chain alone can be judged too.
 
 **What it cannot see.** It is an estimate from the pairs there are. A region of the posterior that
-no forward run has found has no weight here, and no meeting time tells of it. Everything that rests
-on this distance is *conditional* on the forward runs having found what matters.
+no forward run has found has no weight here, and no meeting time tells of it; weights larger than
+any seen make the distance larger than it looks. Everything that rests on it is *conditional* on
+that.
 
 Cost: none beside the forward runs: chains and meetings are made of weights.
 """
@@ -89,19 +92,13 @@ def couple(log_weights: np.ndarray, length: int, rng: np.random.Generator) -> Me
     at = np.zeros(count, int)
     taken = np.zeros((count, length), bool)
     rows = np.arange(count)
-    standing = np.empty(count)
     for t in range(1, length):
-        if t == lag:
-            standing = offered[rows, at]  # log M
         # Written as a sum: -inf - -inf is no number, and a chain leaves a weight of 0 at once.
         taken[:, t] = log_u[:, t] + offered[rows, at] <= offered[:, t]
         at = np.where(taken[:, t], t, at)
     late = taken[:, lag:]
     met = late.any(1)
     waited = np.argmax(late, axis=1)[met] + 1
-    pool = offered.ravel()
-    here, anywhere = (distance(1 - acceptance(m, pool), length - 1, lag) for m in (standing, pool))
-    far = max(float(np.mean(here)), float(normalised(pool) @ anywhere))
     return Meetings(
         pairs=count,
         met=int(met.sum()),
@@ -109,9 +106,17 @@ def couple(log_weights: np.ndarray, length: int, rng: np.random.Generator) -> Me
         max=int(waited.max()) if met.all() else None,
         lag=lag,
         length=length,
-        total_variation=min(far, 1.0),
+        total_variation=distance_by(offered.ravel(), length),
         ends=rows * length + at,
     )
+
+
+def distance_by(log_weights: np.ndarray, length: int) -> float:
+    """e(n - 1), averaged over where a chain stands in the long run; at most 1."""
+    if np.max(log_weights) == -np.inf:
+        return 1.0  # nothing was found
+    each = distance(1 - acceptance(log_weights, log_weights), length - 1, length // 2)
+    return min(float(normalised(log_weights) @ each), 1.0)
 
 
 def acceptance(log_m: np.ndarray, log_weights: np.ndarray) -> np.ndarray:

@@ -9,12 +9,13 @@
 3. Reverse runs from these ends. From exact and independent posterior states v_i, the mean of 1 / w
    over the runs from one of them, are independent with mean 1 / p(y), and betting gives L with
    Pr(L > log E v) <= a, hence Pr(log p(y) > -L) <= a. The ends' joint law is within P e of that, so
-   the upper bound -L fails with probability at most a + P e, under the condition that e is what it
-   was estimated to be.
+   the upper bound -L fails with probability at most a + P e.
 
-With failure probability d in all: d / 5 below, P e as estimated, and the rest above. Where P e
-takes more than half of d even for one chain there is no upper bound. Which number of chains is
-taken depends on the weights, so each pays for itself: four fifths of the rest are the first's.
+Of a failure probability d, 0.2 d is for the lower side, P e may take up to 0.5 d, and a is 0.3 d,
+whatever e turns out to be: a level that followed from the weights would not be one. Where the
+estimate of P e is more than that even for one chain, there is no upper bound. Which number of
+chains is taken depends on the weights, so every number has a share of a: two thirds the first.
+The estimate of e is the condition (``interval.CONDITION``).
 """
 
 import math
@@ -54,10 +55,11 @@ from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
 
 #: Shares of the failure probability: of the lower side; what the distance may take; what a plan
-#: lets it take.
+#: lets it take. The rest is the upper side's.
 BELOW, MOST_FAR, AIM_FAR = 0.2, 0.5, 0.1
-#: Of what is left above, for as many chains as were asked for; fewer share the rest.
-FIRST = 0.8
+#: Of the upper side's share, for as many chains as were asked for; fewer have the rest in equal
+#: parts.
+FIRST = 2 / 3
 #: Forward runs of a batch, per chain; a divisor of every number of proposals.
 BATCH = min(LENGTHS)
 #: Proposals per chain where there is nothing to plan by.
@@ -368,7 +370,7 @@ class Procedure:
         states = jax.tree.map(
             lambda *parts: np.concatenate(parts)[:count, 0], *[c.states for c in carries]
         )
-        below = betting_bound(log_w, BELOW * self.fail)
+        below = betting_bound(log_w, self.fail)
         found = Measured(
             forward=log_w,
             meetings=meetings,
@@ -392,14 +394,14 @@ class Procedure:
             upper=upper,
             upper_error=upper_error,
             point=bennett(log_w, reverse, shared_start=len(per_start) < len(reverse)),
-            interval=Interval(self.confidence, below, above),
+            interval=Interval(self.confidence, betting_bound(log_w, BELOW * self.fail), above),
         )
 
     def chains(
         self, log_weights: np.ndarray, length: int, seed: int
     ) -> tuple[Meetings, float | None]:
-        """Coupled chains near enough to the posterior, as many as can be had, and what is left of
-        the failure probability for the runs from their ends; None: not even one is."""
+        """Coupled chains near enough to the posterior, as many as can be had, and the failure
+        probability of the runs from their ends; None: not even one is."""
         halvings = self.starts.bit_length()
         for number in range(halvings):
             length_now = len(log_weights) // max(self.starts >> number, 1)
@@ -408,7 +410,7 @@ class Procedure:
             far = meetings.pairs * meetings.total_variation
             if far <= MOST_FAR * self.fail:
                 share = FIRST if number == 0 else (1 - FIRST) / (halvings - 1)
-                return meetings, share * ((1 - BELOW) * self.fail - far)
+                return meetings, share * (1 - BELOW - MOST_FAR) * self.fail
         return meetings, None
 
     def reverse(self, runs: Runs, design: Design, states, stream: str, clock: Clock) -> np.ndarray:
@@ -424,7 +426,9 @@ class Procedure:
     def twins(
         self, y, ready: Prepared, found: Measured, design: Design, count: int, clock: Clock
     ) -> Twins:
-        """The same on data simulated at the fitted parameters, without telling it the sample."""
+        """The same on data like these, without telling it the sample; and runs of their own, from
+        the sample too, that know the truth. What was decided for the real data is not decided
+        again."""
         each = []
         for number in range(1, count + 1):
             key = jax.random.key(self.settings.seed, impl="threefry2x32")
@@ -439,8 +443,10 @@ class Procedure:
             states = jax.tree.map(
                 lambda a: np.stack([np.asarray(a)] * self.starts), own.adopt(exact)
             )
-            back = self.reverse(runs, design, states, "truth", clock)
-            truth = bennett(seen.forward, back)
+            path, forward = runs.forward(design.effort)
+            ahead = runs.run(forward, path.num_edges, f"truth, forward {design.effort}", clock)
+            back = self.reverse(runs, design, states, "truth, reverse", clock)
+            truth = bennett(ahead.log_values, back)
             each.append(
                 Twin(
                     seen.interval.low,
@@ -464,9 +470,9 @@ class Procedure:
         """Why the answer is not what was asked for; None where it is."""
         if found.upper is None or found.upper_error is None:
             said = (
-                f"even one chain of {found.meetings.length:,} proposals ends within"
-                f" {found.meetings.total_variation:.2g} of the posterior only, and an interval of"
-                f" {self.confidence:.0%} can afford {MOST_FAR * self.fail:.2g}"
+                f"by the weights even one chain of {found.meetings.length:,} proposals may end"
+                f" {found.meetings.total_variation:.2g} from the posterior in total variation, and"
+                f" an interval of {self.confidence:.0%} can afford {MOST_FAR * self.fail:.2g}"
             )
             wide = spread(found.forward)
             if wide > 2 * PREDICTABLE:

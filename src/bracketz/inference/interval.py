@@ -15,8 +15,9 @@ from bracketz.core.results import (
 
 #: What an upper bound by coupled chains rests on.
 CONDITION = (
-    "conditional on the forward runs having found every region that matters: the distance from the"
-    " posterior is estimated from these runs, and a region none of them found has no weight in it"
+    "conditional on the forward runs having found every region that matters, in about its weight:"
+    " the distance from the posterior is estimated from these runs, and what none of them found has"
+    " no part in it"
 )
 
 
@@ -52,12 +53,13 @@ class Coupled:
 
 @dataclass(frozen=True)
 class Twin:
-    """One data set simulated at the fitted parameters: what the procedure said, and the truth.
+    """One data set like the observed one: what the procedure said, and the truth.
 
     Attributes:
         low, high: the interval the procedure gave; ``high`` is None where it gave no upper bound.
         log_ml: its point estimate.
-        truth: Bennett's estimate with reverse runs from the sample that made the data.
+        truth: Bennett's estimate from runs of its own, the reverse ones from the sample that made
+            the data.
         truth_error: its standard error.
     """
 
@@ -76,7 +78,8 @@ class Twin:
 
 @dataclass(frozen=True)
 class Twins:
-    """The same procedure on data like these, whose exact sample it was not told: a heuristic.
+    """The same procedure, at the settings chosen for the real data, on data like these, whose
+    sample it was not told: a heuristic.
 
     Attributes:
         each: one by one.
@@ -92,9 +95,27 @@ class Twins:
         return len(self.each)
 
     @property
+    def bounded(self) -> int:
+        """On how many there was an upper bound."""
+        return sum(twin.high is not None for twin in self.each)
+
+    @property
     def covered(self) -> int:
-        """On how many the interval held the truth."""
-        return sum(twin.missed_by == 0 for twin in self.each)
+        """On how many an interval with both ends held the truth."""
+        return sum(twin.high is not None and twin.missed_by == 0 for twin in self.each)
+
+    @property
+    def truth_error(self) -> float:
+        """Standard error of the twins' truths, at the most."""
+        return max((twin.truth_error for twin in self.each), default=0.0)
+
+    def __str__(self) -> str:
+        bounded = "" if self.bounded == self.count else f" ({self.bounded} had an upper bound)"
+        return (
+            f"the interval held the truth in {self.covered} of {self.count}{bounded}, the estimate"
+            f" was off by {self.bias:+.2f} on average, and a margin of {self.margin:.2f} on both"
+            f" sides would have held all (truths known to ± {self.truth_error:.2f}; {self.told})"
+        )
 
     @property
     def bias(self) -> float:
@@ -108,7 +129,8 @@ class Twins:
 
     def to_json(self) -> dict:
         """As plain values."""
-        own = {name: getattr(self, name) for name in ("count", "covered", "bias", "margin", "told")}
+        names = "count bounded covered bias margin truth_error told"
+        own = {name: getattr(self, name) for name in names.split()}
         return own | {"each": [dataclasses.asdict(twin) for twin in self.each]}
 
 
@@ -215,6 +237,13 @@ class Evidence:
         )
 
     @property
+    def sides(self) -> str:
+        """What is known, in words."""
+        if self.interval.high is None:
+            return "certified, lower side only"
+        return "conditional; its lower end certified"
+
+    @property
     def statement(self) -> str:
         """The answer in words that can be quoted."""
         c, i, m = self.certificate, self.interval, self.meetings
@@ -228,23 +257,18 @@ class Evidence:
         )
         if m.met:
             met += f", after {m.mean:.1f} on average" + (f" and at most {m.max}" if m.max else "")
-        far = f"an end of a chain is within {self.total_variation:.1g} of the posterior"
         if i.high is None:
-            said.append(f"No upper bound: {self.reason}. {met}; {far} in total variation.")
+            said.append(f"No upper bound: {self.reason}. {met}.")
         else:
             said.append(
                 f"Conditional: {i.low:.2f} <= log p(y) <= {i.high:.2f} with {i.confidence:.0%}"
-                f" confidence, if the forward runs have found every region that matters. {met}; by"
-                f" these {far} in total variation (estimated), and {self.starts} ends began"
-                f" {self.reverse_chains:,} reverse runs."
+                f" confidence, if the forward runs have found every region that matters, in about"
+                f" its weight. {met}; by the weights an end of a chain is an estimated"
+                f" {max(self.total_variation, 1e-12):.1g} or less from the posterior in total"
+                f" variation, and {self.starts} ends began {self.reverse_chains:,} reverse runs."
             )
         if self.twins is not None:
-            t = self.twins
-            said.append(
-                f"Heuristic: on {t.count} data sets simulated at the fitted parameters the same"
-                f" procedure held the truth in {t.covered}, its estimate was off by {t.bias:+.2f}"
-                f" on average, and a margin of {t.margin:.2f} on both sides would have held all."
-            )
+            said.append(f"Heuristic: on {self.twins.count} twins {self.twins}.")
         return " ".join(said)
 
     def rows(self) -> list[tuple[str, str]]:
@@ -262,21 +286,15 @@ class Evidence:
             ("lower bound", f"{self.lower:.2f} ± {self.lower_error:.2f}"),
             (f"{c.confidence:.0%} certificate", f"at least {c.low:.2f} (certified)"),
             ("upper bound", upper + (" (conditional)" if i.high is not None else "")),
-            (f"{i.confidence:.0%} interval", f"{both} ({self.kind})"),
+            (f"{i.confidence:.0%} interval", f"{both} ({self.sides})"),
             *([("condition", self.condition)] if self.condition else []),
             ("meetings", f"{m.met} of {m.pairs} pairs, {waited}"),
-            ("distance", f"{self.total_variation:.1g} in total variation, estimated"),
-            *(
-                [
-                    (
-                        "twins",
-                        f"{t.covered} of {t.count} covered, bias {t.bias:+.2f}, margin"
-                        f" {t.margin:.2f} (heuristic)",
-                    )
-                ]
-                if t
-                else []
+            (
+                "distance",
+                f"{max(self.total_variation, 1e-12):.1g} in total variation, an estimate by the"
+                " weights",
             ),
+            *([("twins", f"{t} (heuristic)")] if t else []),
             *([("not converged", self.reason)] if self.reason and i.high is not None else []),
             (
                 "runs",

@@ -190,8 +190,8 @@ class Factored(Model):
     @property
     def twin_told(self):
         return (
-            "simulated at states of the fit, which are exact samples of the twins' posteriors as"
-            " far as the prior is flat around them"
+            "simulated at states of the fit; on average over twins these are nearly samples of the"
+            " twins' posteriors where the prior is flat, and not exact ones"
         )
 
     def twin(self, key, state, y):
