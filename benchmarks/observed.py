@@ -1,20 +1,24 @@
 """Simulated data treated as observed: how often do intervals hold the truth, and do twins know?
 
     python benchmarks/observed.py [--json] [--smoke] [--only NAME,...] [--seeds 200] [--twins 4]
-                                  [--gap 1] [--jobs 1]
+                                  [--gap 1] [--jobs 1] [--keep FILE] [--paper]
 
 Per model and data set ``bz.evidence(model, y, twins=4)``, which is not told the exact sample, and
 ``bz.sandwich`` on the same data, which is: its Bennett estimate is the truth. Counted: data sets
 with an upper bound, intervals that hold the truth (and those that miss it by more than two of its
 standard errors), and the same among those whose twins were all covered. The last table holds upper
 bounds from coupled chains against upper bounds from the exact sample.
+``--keep`` writes each data set's line into a file as it comes, and goes on from it. ``--paper``:
+the three models at the paper's size, 50 x 25, 64 coupled chains.
 """
 
 import argparse
+import json
 import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +26,7 @@ from report import Report, Row, Table, at_least, main, number, say
 
 BENCHMARK = "observed"
 #: Rows and columns of a shipped model's data.
-SIZES = (20, 5)
+SIZES, PAPER = (20, 5), (50, 25)
 #: Share of intervals that hold the truth where twins gave their blessing.
 GOAL = 0.95
 
@@ -33,6 +37,9 @@ def model_of(name: str):
 
     import bracketz as bz
 
+    if paper:
+        kinds = {"clustering": bz.Clustering, "low-rank": bz.LowRank}
+        return kinds.get(name, bz.BinaryAttributes)(), PAPER
     shipped = {
         "clustering": lambda: bz.Clustering(3),
         "low-rank": lambda: bz.LowRank(2),
@@ -98,13 +105,17 @@ NAMES = (
 )
 
 
-def one(model, shape, seed: int, twins: int, gap: float) -> dict[str, Any]:
+def one(model, shape, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     """What the procedure says of one data set, and the truth."""
     import bracketz as bz
 
+    starts = 64 if options.paper else 16
+
     data = bz.simulate(model, *shape, seed=seed)
     began = time.perf_counter()
-    answer = bz.evidence(model, data.y, gap=gap, twins=twins, seed=seed)
+    answer = bz.evidence(
+        model, data.y, gap=options.gap, twins=options.twins, starts=starts, chains=64, seed=seed
+    )
     seconds = time.perf_counter() - began
     truth = bz.sandwich(model, data, gap=0.3, chains=100, seed=50_000 + seed)
     return {
@@ -126,19 +137,32 @@ def one(model, shape, seed: int, twins: int, gap: float) -> dict[str, Any]:
 
 
 def several(
-    name: str, seeds: list[int], twins: int, gap: float, core: int | None = None
+    name: str, seeds: list[int], options: argparse.Namespace, core: int | None = None
 ) -> list[dict[str, Any]]:
     """In a process of its own: programs are compiled once."""
     if core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
-    model, shape = model_of(name)
+    model, shape = model_of(name, options.paper)
     out = []
     for seed in seeds:
         try:
-            out.append(one(model, shape, seed, twins, gap))
+            found = one(model, shape, seed, options)
         except Exception as error:  # a broken run is a row, not the end of the study
-            out.append({"seed": seed, "failed": f"{type(error).__name__}: {error}"})
+            found = {"seed": seed, "failed": f"{type(error).__name__}: {error}"}
+        out.append(found)
+        if options.keep:
+            with options.keep.open("a") as file:
+                file.write(json.dumps({"model": name} | found) + "\n")
     return out
+
+
+def kept(file: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """By model, what a study before this one found."""
+    found: dict[str, list] = {name: [] for name in NAMES}
+    for line_ in file.read_text().splitlines() if file and file.exists() else ():
+        row = json.loads(line_)
+        found[row.pop("model")].append(row)
+    return found
 
 
 def missed(row: dict[str, Any], slack: float) -> bool:
@@ -177,18 +201,20 @@ def line(name: str, rows: list[dict[str, Any]], twins: int) -> tuple[list[Row], 
 
 def run(options: argparse.Namespace) -> Report:
     names = [n for n in NAMES if n in options.only.split(",")]
-    seeds = list(range(2 if options.smoke else options.seeds))
-    twins = 1 if options.smoke else options.twins
-    names = names[:1] if options.smoke else names
+    if options.paper:
+        names = [n for n in names if n in NAMES[:3]]
+    if options.smoke:
+        options.seeds, options.twins, names = 2, 1, names[:1]
+    seeds, twins = range(options.seeds), options.twins
+    found = kept(options.keep)
+    left = {n: sorted(set(seeds) - {r["seed"] for r in found[n]}) for n in names}
     parts = max(1, options.jobs // max(len(names), 1))
-    work = [(n, seeds[k::parts]) for n in names for k in range(min(parts, len(seeds)))]
-    found: dict[str, list] = {n: [] for n in names}
+    work = [(n, s[k::parts]) for n, s in left.items() for k in range(parts) if s[k::parts]]
     if options.jobs > 1:
-        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+        cores = sorted(os.sched_getaffinity(0))
         with ProcessPoolExecutor(options.jobs) as pool:
-            cores = sorted(os.sched_getaffinity(0))
             asked = [
-                (n, pool.submit(several, n, s, twins, options.gap, cores[k % len(cores)]))
+                (n, pool.submit(several, n, s, options, cores[k % len(cores)]))
                 for k, (n, s) in enumerate(work)
             ]
             for n, future in asked:
@@ -196,8 +222,9 @@ def run(options: argparse.Namespace) -> Report:
                 say(f"{n}: {len(found[n])} of {len(seeds)} data sets")
     else:
         for n, s in work:
-            found[n] += several(n, s, twins, options.gap)
+            found[n] += several(n, s, options)
             say(f"{n}: {len(found[n])} data sets")
+    names = [n for n in names if found[n]]
     rows, lines, agree, lost = [], [], [], []
     for n in names:
         made, cells = line(n, found[n], twins)
@@ -226,7 +253,7 @@ def run(options: argparse.Namespace) -> Report:
                 )
     tables = [
         Table(
-            f"{len(seeds)} data sets each, treated as observed; {twins} twins",
+            f"data treated as observed; {twins} twins each",
             [
                 "model",
                 "upper bound",
@@ -256,6 +283,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--twins", type=int, default=4, help="of each data set")
     parser.add_argument("--gap", type=float, default=1.0, help="to aim at")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--keep", type=Path, help="file to keep lines in, and to go on from")
+    parser.add_argument("--paper", action="store_true", help="three models at the paper's size")
 
 
 if __name__ == "__main__":
