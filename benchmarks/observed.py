@@ -31,7 +31,7 @@ SIZES, PAPER = (20, 5), (50, 25)
 GOAL = 0.95
 
 
-def model_of(name: str):
+def model_of(name: str, paper: bool):
     """(model, arguments of ``simulate``)."""
     from your_model_problems import Logistic, covariates
 
