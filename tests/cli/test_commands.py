@@ -548,16 +548,21 @@ def test_compare_refuses_in_one_sentence(bracketz, table, words, sentence):
 def test_the_commands_have_the_defaults_of_the_library():
     """They stand twice, because the command line must not import JAX to print its help."""
     import bracketz
-    from bracketz.cli.app import compare, sandwich
+    from bracketz.cli.app import compare, evidence, sandwich
     from bracketz.inference.compare import compare as library_compare
 
     def defaults(function):
         return {name: p.default for name, p in inspect.signature(function).parameters.items()}
 
-    pairs = ((sandwich, bracketz.sandwich), (compare, library_compare))
+    pairs = (
+        (sandwich, bracketz.sandwich),
+        (compare, library_compare),
+        (evidence, bracketz.evidence),
+    )
     for command, function in pairs:
         here, there = defaults(command), defaults(function)
         shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate", "path"}
+        shared -= {"twins"}  # whoever types a command gets them, whoever calls a function asks
         assert len(shared) >= 5
         assert {name: here[name] for name in shared} == {name: there[name] for name in shared}
 

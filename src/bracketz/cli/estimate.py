@@ -1,6 +1,5 @@
 """``bracketz estimate``."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ from bracketz.cli.options import (
     Json,
     ModelName,
     Observe,
+    Observed,
     Resume,
     Seed,
     Settings,
@@ -31,13 +31,7 @@ def estimate(
             autocompletion=complete_estimator,
         ),
     ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="sim.npz from bracketz simulate, or observed data as .npy or .csv; without it,"
-            " your model's own."
-        ),
-    ] = None,
+    data: Observed = None,
     observe: Observe = None,
     stan_data: StanData = None,
     components: Components = None,

@@ -19,6 +19,14 @@ Covariates = Annotated[
     Path | None,
     typer.Option("--data", help="A .csv whose columns are the arguments of your NumPyro function."),
 ]
+Observed = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="sim.npz from bracketz simulate, or observed data as .npy or .csv; without it, your"
+        " model's own.",
+    ),
+]
 Observe = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="The observed column of a .csv; several with commas."),
