@@ -8,7 +8,11 @@ import typer
 from bracketz.cli.options import (
     CheckpointFile,
     Components,
+    Covariates,
+    Decimal,
+    Drop,
     Json,
+    Missing,
     ModelName,
     Observe,
     Observed,
@@ -23,6 +27,10 @@ def evidence(
     model: ModelName,
     data: Observed = None,
     observe: Observe = None,
+    covariates: Covariates = None,
+    drop: Drop = None,
+    decimal: Decimal = None,
+    missing: Missing = "refuse",
     stan_data: StanData = None,
     components: Components = None,
     settings: Settings = None,
@@ -89,7 +97,17 @@ def evidence(
     if plot is not None:
         refuse_existing(plot, force)
     asked = problem.Asked(
-        model, data, components, settings, observe=observe, stan_data=stan_data, quiet=json
+        model,
+        data,
+        components,
+        settings,
+        observe=observe,
+        stan_data=stan_data,
+        quiet=json,
+        covariates=covariates,
+        drop=drop,
+        decimal=decimal,
+        missing=missing,
     )
     chosen, loaded = problem.observed(asked)
     knobs: dict[str, Any] = {
@@ -115,6 +133,7 @@ def evidence(
     )
     with session.working("compiling"):  # until the first bar
         answer = run_evidence(chosen, loaded, session=session, **knobs)
+    answer = problem.named_as(asked, chosen, answer)
     if plot is not None:
         with session.working("drawing"):
             from bracketz.plots import save_figure

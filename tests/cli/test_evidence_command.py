@@ -62,7 +62,7 @@ def test_the_json_is_the_contracts(bracketz, table):
 
 
 def test_what_each_side_rests_on_is_said_and_seen(bracketz, table, monkeypatch):
-    code, out, _ = bracketz(*WORDS, "--twins", 1)
+    _, out, _ = bracketz(*WORDS, "--twins", 1)
     for word in ("Certified: ", "Conditional: ", "Heuristic: ", "(certified)", "(heuristic)"):
         assert word in out
     monkeypatch.setenv("FORCE_COLOR", "1")
