@@ -72,6 +72,9 @@ def test_a_decimal_sign_can_be_declared(file):
     )
     with pytest.raises(bz.InputError, match=r"holds '1.5' at row 1, which is not a number"):
         bz.load(file("a;b\n1.5;2\n3;4\n"), decimal=",")
+    for cell in ("1.5", "1.234,5"):
+        with pytest.raises(bz.InputError, match=f"holds '{cell}' .* where ',' is the decimal sign"):
+            bz.load(file(f"a;b\n{cell};2\n3,5;4\n"))
     with pytest.raises(bz.InputError, match=r"`decimal` must be '\.' or ',', got ';'"):
         bz.load(path, decimal=";")
     with pytest.raises(bz.InputError, match="cannot be decimal signs as well"):

@@ -300,8 +300,13 @@ class Table:
             why = f"which is missing: {way_out}{out}"
         elif value is not None:
             why = f"which is not finite: {FILL}{out}"
-        elif has_comma(cell):
+        elif self.decimal == "." and has_comma(cell):
             why = "which is not a number: where commas are decimal signs, say `decimal=','`"
+        elif not cell.strip("+-.,0123456789"):
+            why = (
+                f"which is not a number where '{self.decimal}' is the decimal sign: write all"
+                " numbers with one sign, and nothing between thousands"
+            )
         else:
             why = f"which is not a number: code words as numbers{out}"
         return InputError(f"{self._called(place)} holds '{cell}' at row {row}, {why}")
