@@ -19,6 +19,7 @@ COMMANDS = [
     ("simulate",),
     ("estimate",),
     ("sandwich",),
+    ("evidence",),
     ("demo",),
     ("compare",),
     ("check",),

@@ -165,7 +165,7 @@ def test_a_simulation_of_another_model_or_with_other_values_is_refused(tmp_path)
 
 def test_observed_tables(tmp_path):
     (tmp_path / "y.csv").write_text("a,b\n1,2\n3,NA\n")
-    with pytest.raises(bz.InputError, match=r"row 2 .* holds 'NA'.*`missing=True`"):
+    with pytest.raises(bz.InputError, match=r"column 'b' .* holds 'NA' at row 2.*`missing=True`"):
         bz.load(tmp_path / "y.csv")
     found = bz.load(tmp_path / "y.csv", missing=True)
     assert not found.simulated and np.isnan(found.y[1, 1]) and found.y[1, 0] == 3

@@ -10,6 +10,7 @@ from bracketz.cli.compare import compare
 from bracketz.cli.demo import demo
 from bracketz.cli.estimate import estimate
 from bracketz.cli.estimators import estimators
+from bracketz.cli.evidence import evidence
 from bracketz.cli.experiment import experiment
 from bracketz.cli.models import models
 from bracketz.cli.reproduce import reproduce
@@ -48,6 +49,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(estimate)
 app.command(cls=Command)(sandwich)
+app.command(cls=Command)(evidence)
 app.command(cls=Command)(demo)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(check)

@@ -1,8 +1,10 @@
 """Arguments of a user's function: columns of a table by name, and ``--set NAME=VALUE``."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ class Arguments:
     unused: tuple[str, ...]  # columns
     sites: tuple[str, ...]  # observed columns that are no argument, so they must be sites
     data: tuple[str, ...]  # arguments that hold the observations
+    words: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)  # coded, by column
 
     def told(self, label: str, ignored: bool) -> str:
         """Which columns went where, in one line; with ``ignored`` the observations are not used."""
@@ -42,6 +45,9 @@ class Arguments:
             parts.append(
                 f"{listed} not used, since data are simulated" if ignored else f"data = {listed}"
             )
+        for name, words in self.words.items():
+            listed = ", ".join(f"{k} {word}" for k, word in enumerate(words))
+            parts.append(f"{name} coded: {listed}")
         if self.unused:
             parts.append(f"not used: {', '.join(self.unused)}")
         return f"{label}: {'; '.join(parts)}"
@@ -114,9 +120,11 @@ def bind(
     table: Table | None,
     observe: Sequence[str],
     given: dict[str, Any],
+    covariates: Sequence[str] | None = None,
 ) -> Arguments:
-    """Every argument that is a column gets that column; one that is left gets the columns that
-    are."""
+    """Every argument that is a column gets that column; one that is left gets ``covariates``, or
+    all columns that are left. Words are coded where ``covariates`` name them: in a matrix one
+    column of 0 and 1 per word, as an argument of its own the word's number, from 0."""
     known, values = parameters(function), dict(given)
     columns: dict[str, tuple[str, ...]] = {}
     if table is None:
@@ -127,19 +135,68 @@ def bind(
             )
         return Arguments(values, {}, (), tuple(observe), ())
     table.require_names()
-    for name in observe:
-        if name not in table.names:
-            raise unknown(f"column of {table.path}", name, table.names)
+    observe, chosen = table.listed(observe), table.listed(covariates)
+    words: dict[str, tuple[str, ...]] = {}
+    response = observe or tuple(n for n in known if known[n].default is None)
+    if both := [n for n in chosen if n in response]:
+        raise InputError(
+            f"column '{both[0]}' of {table.path} is what {label} observes, so it is no covariate:"
+            " leave it out of --covariates"
+        )
     for name in known:
         if name in table.names and name not in values:
-            values[name], columns[name] = table.column(name), (name,)
+            columns[name] = (name,)
+            word = table.first_word(name)
+            if word and name in chosen:
+                values[name], words[name] = table.codes(name)
+            elif word and name not in response:
+                way_out = f"have it coded, each word by a number from 0: --covariates {quote(name)}"
+                raise _no_number(table, name, word, way_out)
+            else:
+                values[name] = table.column(name)
     sites = tuple(name for name in observe if name not in columns)
     unused = tuple(n for n in table.names if n not in columns and n not in sites)
     if left := required(function, values):
-        name = _only(left, known, label, table, unused)
-        values[name], columns[name], unused = table.matrix(unused), unused, ()
-    data = observe or [n for n in columns if known[n].default is None]
-    return Arguments(values, columns, unused, sites, tuple(n for n in data if n in columns))
+        rest = unused if covariates is None else tuple(n for n in chosen if n in unused)
+        name = _only(left, known, label, table, rest)
+        if covariates is None:
+            table.refuse_index(rest, "covariates")
+            _refuse_words(table, rest)
+        values[name] = table.matrix(rest, coded=chosen)
+        columns[name] = tuple(one for n in rest for one in _expanded(table, n))
+        unused = tuple(n for n in unused if n not in rest)
+    elif idle := [n for n in chosen if n in unused]:
+        raise InputError(
+            f"no argument of {label} takes column '{idle[0]}' of {table.path}: leave it out of"
+            " --covariates, or name an argument so"
+        )
+    data = tuple(n for n in response if n in columns)
+    return Arguments(values, columns, unused, sites, data, words)
+
+
+def _refuse_words(table: Table, names: Sequence[str]) -> None:
+    """A column of words nobody has named."""
+    for name in names:
+        if word := table.first_word(name):
+            way_out = (
+                f"leave it out by --drop {quote(name)}, or have it coded, one column of 0 and 1 per"
+                f" word, by naming all covariates: --covariates {quote(','.join(names))}"
+            )
+            raise _no_number(table, name, word, way_out)
+
+
+def _no_number(table: Table, name: str, word: tuple[int, str], way_out: str) -> InputError:
+    return InputError(
+        f"column '{name}' of {table.path} holds '{word[1]}' at row {word[0]}, which is not a"
+        f" number: {way_out}"
+    )
+
+
+def _expanded(table: Table, name: str) -> tuple[str, ...]:
+    """The columns of a matrix that one column of a table becomes."""
+    if not table.first_word(name):
+        return (name,)
+    return tuple(f"{name}={word}" for word in table.codes(name)[1])
 
 
 def _only(left: list[str], known: dict, label: str, table: Table, unused: tuple) -> str:

@@ -9,6 +9,8 @@ from bracketz.cli.options import (
     Columns,
     Components,
     Covariates,
+    Decimal,
+    Drop,
     Json,
     Level,
     ModelName,
@@ -17,6 +19,7 @@ from bracketz.cli.options import (
     Seed,
     Settings,
     StanData,
+    TableFile,
 )
 from bracketz.errors import InputError
 
@@ -35,8 +38,11 @@ def check(
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
-    covariates: Covariates = None,
+    data: TableFile = None,
     observe: Observe = None,
+    covariates: Covariates = None,
+    drop: Drop = None,
+    decimal: Decimal = None,
     stan_data: StanData = None,
     report: Annotated[
         Path | None, typer.Option(help="Folder for pictures, a page and the numbers.")
@@ -65,7 +71,18 @@ def check(
                 f"{report} is not empty; add --force to write there, or name another folder"
             )
     asked = problem.Asked(
-        model, covariates, components, settings, rows, columns, observe, stan_data, json
+        model,
+        data,
+        components,
+        settings,
+        rows,
+        columns,
+        observe,
+        stan_data,
+        json,
+        covariates=covariates,
+        drop=drop,
+        decimal=decimal,
     )
     chosen = problem.without_data(asked).model
     shape = None

@@ -25,10 +25,11 @@ class Command(TyperCommand):
         return _plain(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Without a column for ``--no-...``, which would take the room of the sentences: these name
-        it. (Words have been parsed by now.)"""
+        """Without a column for ``--no-...`` or second names, which would take the room of the
+        sentences: these name them. (Words have been parsed by now.)"""
         for param in self.params:
             param.secondary_opts = []
+            param.opts = param.opts[:1]
         super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:

@@ -1,6 +1,5 @@
 """``bracketz estimate``."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +8,14 @@ from bracketz.cli.names import complete_estimator
 from bracketz.cli.options import (
     CheckpointFile,
     Components,
+    Covariates,
+    Decimal,
+    Drop,
     Json,
+    Missing,
     ModelName,
     Observe,
+    Observed,
     Resume,
     Seed,
     Settings,
@@ -31,14 +35,12 @@ def estimate(
             autocompletion=complete_estimator,
         ),
     ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="sim.npz from bracketz simulate, or observed data as .npy or .csv; without it,"
-            " your model's own."
-        ),
-    ] = None,
+    data: Observed = None,
     observe: Observe = None,
+    covariates: Covariates = None,
+    drop: Drop = None,
+    decimal: Decimal = None,
+    missing: Missing = "refuse",
     stan_data: StanData = None,
     components: Components = None,
     settings: Settings = None,
@@ -57,10 +59,22 @@ def estimate(
     from bracketz.cli import parsing, problem, tables
     from bracketz.data.identity import identity
     from bracketz.estimators.base import estimate as run_estimate
+    from bracketz.models.missing_data import Incomplete
 
     chosen_estimator = parsing.make_estimator(estimator, context.args)
     asked = problem.Asked(
-        model, data, components, settings, observe=observe, stan_data=stan_data, quiet=json
+        model,
+        data,
+        components,
+        settings,
+        observe=observe,
+        stan_data=stan_data,
+        quiet=json,
+        covariates=covariates,
+        drop=drop,
+        decimal=decimal,
+        missing=missing,
+        leaves_out=chosen_estimator.refusal(Incomplete, simulated=True) is None,
     )
     chosen, loaded = problem.observed(asked)
     if refusal := chosen_estimator.refusal(chosen, loaded.simulated):
@@ -77,6 +91,7 @@ def estimate(
     answer = run_estimate(
         chosen, loaded, chosen_estimator, trials=trials, seed=seed, session=session
     )
+    answer = problem.named_as(asked, chosen, answer)
     if json:
         tables.print_json(answer.to_json())
     else:

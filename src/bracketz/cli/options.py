@@ -15,13 +15,53 @@ ModelName = Annotated[
         autocompletion=complete_model,
     ),
 ]
-Covariates = Annotated[
+TableFile = Annotated[
     Path | None,
-    typer.Option("--data", help="A .csv whose columns are the arguments of your NumPyro function."),
+    typer.Option(
+        "--data",
+        help="A table (.csv, .tsv, .txt) whose columns are the arguments of your NumPyro function.",
+    ),
+]
+Observed = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="sim.npz from bracketz simulate, or observed data as .npy or a table (.csv, .tsv,"
+        " .txt); without it, your model's own.",
+    ),
 ]
 Observe = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="The observed column of a .csv; several with commas."),
+    typer.Option(
+        "--observe",
+        "--response",
+        metavar="COLUMN",
+        help="The observed column of a table (or --response); several with commas.",
+    ),
+]
+Covariates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS",
+        help="The columns of a table to use besides, with commas; for your own model words among"
+        " them are coded.",
+        show_default="all that are left",
+    ),
+]
+Drop = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Columns of a table to leave out, with commas."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(metavar="SIGN", help="The decimal sign of a table.", show_default="found out"),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Missing entries: refuse, or ignore (treated as unobserved, exactly).",
+        autocompletion=one_of("refuse", "ignore"),
+    ),
 ]
 StanData = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="The data of a Stan program.")

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bracketz.cli import arguments, own, parsing
+from bracketz.cli.asked import Asked
 from bracketz.cli.progress import Notes, waiting
+from bracketz.core.capabilities import Conjugate
 from bracketz.core.model import Model
-from bracketz.data.dataset import Data
+from bracketz.data.dataset import IGNORE, Data, checked_array
 from bracketz.data.files import load
 from bracketz.data.simulate import simulate
-from bracketz.data.table import Table, read_table
+from bracketz.data.table import FILL
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
+from bracketz.models.hierarchical import Inferred
+from bracketz.models.missing_data import Incomplete
 from bracketz.models.registry import SHIPPED
 
 if TYPE_CHECKING:
@@ -23,36 +27,8 @@ if TYPE_CHECKING:
 
 #: A function's arguments in a simulation's file.
 ARGUMENT = "argument."
-
-
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """What the options say of a model and its data."""
-
-    name: str
-    data: Path | None = None
-    components: int | None = None
-    settings: list[str] | None = None
-    rows: int | None = None
-    columns: int | None = None
-    observe: str | None = None
-    stan_data: Path | None = None
-    quiet: bool = False
-
-    @property
-    def observed(self) -> list[str]:
-        """The names in ``--observe``."""
-        return [name.strip() for name in (self.observe or "").split(",") if name.strip()]
-
-    @property
-    def kind(self) -> str:
-        """How the file of ``--data`` ends; nothing where there is none."""
-        return "" if self.data is None else self.data.suffix.lower()
-
-    @property
-    def table(self) -> Table | None:
-        """The file of ``--data`` if it is a .csv."""
-        return read_table(self.data) if self.data is not None and self.kind == ".csv" else None
+#: The way out for an estimator that cannot leave them out.
+INSTEAD = "fill it in, or take ais, which leaves it out exactly with `missing=True`"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,13 +74,17 @@ def without_data(asked: Asked) -> Found:
 def simulated(asked: Asked, seed: int) -> tuple[Model, Data]:
     """The model, and data drawn from it here; or the simulation in a file."""
     found = make(asked)
-    takes_table = found.arguments is not None and asked.kind == ".csv"
+    takes_table = found.arguments is not None and asked.is_table
     if asked.data is not None and not takes_table:
         if asked.rows is not None or asked.columns is not None:
             raise InputError(
                 "--rows and --columns are for data simulated here; leave them out with --data"
             )
-        return found.model, _read(asked, found)
+        data = _read(dataclasses.replace(asked, missing="ignore"), found)
+        if not data.simulated and not isinstance(found.model, Factored):
+            # Refused for want of an exact sample, whatever is missing in them.
+            data = Data(np.nan_to_num(data.y))
+        return found.model, data
     refuse_sizes(asked, found.model)
     found.said(ignored=True, quiet=asked.quiet)
     with waiting("simulating", asked.quiet):
@@ -116,13 +96,64 @@ def observed(asked: Asked) -> tuple[Model, Data]:
     found = make(asked)
     model = found.model
     if asked.data is not None:
-        return model, _read(asked, found)
+        return _complete(asked, model, _read(asked, found))
     if not isinstance(model, Factored) or model.own_data is None:
         raise InputError(
             f"{asked.name} has no data of its own: give --data FILE, sim.npz from bracketz simulate"
             " or observed data as .npy or .csv"
         )
     return model, Data(model.own_data)
+
+
+def matrix(asked: Asked, way_out: str = IGNORE) -> Data:
+    """The file of ``--data`` as N rows and D columns, whatever the model: the columns in
+    ``--covariates`` (or ``--observe``), or all but those in ``--drop``. With ``--missing ignore``
+    entries may be NaN; without, they are refused, and ``way_out`` says what to do."""
+    assert asked.data is not None
+    ignore = asked.missing == "ignore"
+    table = asked.table
+    if table is None:
+        found = load(asked.data, missing=True)
+        if asked.kind == ".npz":
+            return found
+        return Data(checked_array(found.y, str(asked.data), missing=ignore, way_out=way_out))
+    if asked.observed and asked.chosen is not None:
+        raise InputError(
+            f"{asked.name} describes all its columns alike, without a response: name them all by"
+            " --covariates, and leave out --observe"
+        )
+    y = table.data(asked.observed or asked.chosen, missing=ignore, way_out=way_out)
+    return Data(checked_array(y, str(asked.data), missing=ignore))
+
+
+def _way_out(asked: Asked, model: Model) -> str:
+    """What to do about missing entries of a model that is no user's."""
+    if not isinstance(model, Conjugate | Inferred):
+        return FILL
+    return IGNORE if asked.leaves_out else INSTEAD
+
+
+def _complete(asked: Asked, model: Model, data: Data) -> tuple[Model, Data]:
+    """The model that leaves missing entries out, where there are any."""
+    if asked.missing == "refuse" or isinstance(model, Factored):
+        return model, data
+    unseen = np.isnan(data.y)
+    if not unseen.any():
+        return model, data
+    if not asked.leaves_out:
+        raise InputError(
+            f"{asked.data} has missing entries, which this estimator cannot leave out: fill them"
+            " in, or take ais"
+        )
+    few = "entry is" if unseen.sum() == 1 else "entries are"
+    Notes(asked.quiet).note(f"{unseen.sum()} missing {few} left out, exactly")
+    return Incomplete(model, ~unseen), Data(np.where(unseen, 0.0, data.y))
+
+
+def named_as(asked: Asked, model: Model, answer: Any) -> Any:
+    """An answer under the name of the model asked for, also where entries were left out."""
+    wrapped = isinstance(model, Incomplete)
+    return dataclasses.replace(answer, model=asked.name) if wrapped else answer
 
 
 def refuse_sizes(asked: Asked, model: Model) -> None:
@@ -199,7 +230,7 @@ def _function(asked: Asked, function: Callable, given: dict[str, Any]) -> Found:
         raise InputError(f"{asked.name} is a function; give its arguments by --set NAME=VALUE")
     if asked.data is not None and asked.kind == ".npz":
         given = _kept(load(asked.data)) | given
-    bound = arguments.bind(function, asked.name, asked.table, asked.observed, given)
+    bound = arguments.bind(function, asked.name, asked.table, asked.observed, given, asked.chosen)
     more: dict[str, Any] = {"observed": bound.sites} if bound.sites else {}
     with (
         waiting("reading the NumPyro model", asked.quiet),
@@ -239,21 +270,25 @@ def _read(asked: Asked, found: Found) -> Data:
     """The file of ``--data`` as the data of a model."""
     model, names = found.model, asked.observed
     assert asked.data is not None
-    if asked.kind != ".csv":
+    table = asked.table
+    if table is None:
         if names and found.arguments is None and not asked.name.endswith(".stan"):
             raise InputError(f"--observe names columns of a .csv, and --data is {asked.data}")
-        return load(asked.data, model)
-    if found.arguments is not None and isinstance(model, Factored):
-        return _of_function(asked, found, model)
-    table = asked.table
-    assert table is not None
+        if asked.kind == ".npz" or isinstance(model, Factored):
+            return load(asked.data, model)
     if not isinstance(model, Factored):
-        return Data(table.matrix(names)) if names else load(asked.data, model)
+        return matrix(asked, _way_out(asked, model))
+    assert table is not None
+    if found.arguments is not None:
+        return _of_function(asked, found, model)
     shapes = _shapes(model)
+    if asked.chosen is not None and (names or isinstance(shapes, dict)):
+        raise InputError(f"{asked.name} takes no covariates from a table; leave out --covariates")
     if not names and isinstance(shapes, dict) and set(shapes) <= set(table.names):
         names = list(shapes)
     if not names:
-        return load(asked.data, model)
+        y = table.data(asked.chosen)
+        return Data(model.observations(checked_array(y, str(asked.data))))
     if isinstance(shapes, dict) or (shapes is None and len(names) > 1):
         return Data({name: table.column(name) for name in names})
     return Data(table.column(names[0]) if len(names) == 1 else table.matrix(names))

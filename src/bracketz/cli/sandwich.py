@@ -10,6 +10,9 @@ from bracketz.cli.options import (
     CheckpointFile,
     Columns,
     Components,
+    Covariates,
+    Decimal,
+    Drop,
     Json,
     ModelName,
     Observe,
@@ -26,11 +29,14 @@ def sandwich(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="sim.npz; without it, data are simulated here. Or a .csv: covariates of your"
-            " NumPyro function."
+            help="sim.npz; without it, data are simulated here. Or a table (.csv, .tsv, .txt):"
+            " covariates of your NumPyro function."
         ),
     ] = None,
     observe: Observe = None,
+    covariates: Covariates = None,
+    drop: Drop = None,
+    decimal: Decimal = None,
     stan_data: StanData = None,
     rows: Rows = None,
     columns: Columns = None,
@@ -110,7 +116,18 @@ def sandwich(
     if plot is not None:
         refuse_existing(plot, force)
     asked = problem.Asked(
-        model, data, components, settings, rows, columns, observe, stan_data, json
+        model,
+        data,
+        components,
+        settings,
+        rows,
+        columns,
+        observe,
+        stan_data,
+        json,
+        covariates=covariates,
+        drop=drop,
+        decimal=decimal,
     )
     chosen, loaded = problem.simulated(asked, seed)
     # Nothing said about the path: a model that goes through a pilot brings a schedule of its own.

@@ -9,6 +9,8 @@ from bracketz.cli.options import (
     Columns,
     Components,
     Covariates,
+    Decimal,
+    Drop,
     Json,
     ModelName,
     Observe,
@@ -16,6 +18,7 @@ from bracketz.cli.options import (
     Seed,
     Settings,
     StanData,
+    TableFile,
 )
 from bracketz.errors import InputError
 
@@ -27,8 +30,11 @@ def simulate(
     columns: Columns = None,
     components: Components = None,
     settings: Settings = None,
-    covariates: Covariates = None,
+    data: TableFile = None,
     observe: Observe = None,
+    covariates: Covariates = None,
+    drop: Drop = None,
+    decimal: Decimal = None,
     stan_data: StanData = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out.")] = False,
     seed: Seed = 0,
@@ -38,22 +44,32 @@ def simulate(
 
     [dim]bracketz simulate clustering --rows 50 --columns 25 --components 10 --out sim.npz[/dim]
     """
-    from bracketz import data
     from bracketz.cli import problem, tables
     from bracketz.cli.progress import waiting
-    from bracketz.data.files import refuse_existing
+    from bracketz.data.files import refuse_existing, save
     from bracketz.data.identity import described
 
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz, got {out}")
     refuse_existing(out, force)
     asked = problem.Asked(
-        model, covariates, components, settings, rows, columns, observe, stan_data, json
+        model,
+        data,
+        components,
+        settings,
+        rows,
+        columns,
+        observe,
+        stan_data,
+        json,
+        covariates=covariates,
+        drop=drop,
+        decimal=decimal,
     )
     found = problem.without_data(asked)
     with waiting("simulating", json):
         drawn = found.simulation(rows, columns, seed)
-    data.save(drawn, out, force=force)
+    save(drawn, out, force=force)
     n, d = problem.size(drawn.y)
     if json:
         tables.print_json(described(drawn.meta) | {"out": str(out), "rows": n, "columns": d})

@@ -1,6 +1,7 @@
 """How answers look on a terminal."""
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from bracketz.check import Report
     from bracketz.core.results import Estimate
     from bracketz.inference import Comparison, Sandwich
+    from bracketz.inference.interval import Evidence
 
 
 def print_json(value: dict) -> None:
@@ -45,6 +47,29 @@ def print_sandwich(answer: "Sandwich") -> None:
         console.print(f"not converged: {answer.reason}.", highlight=False)
         if answer.predicted:
             console.print(f"{str(answer.predicted).capitalize()}.", highlight=False)
+
+
+#: How an answer on observed data looks by what it rests on; each also says it in a word.
+KINDS = {"certified": "bold green", "conditional": "yellow", "heuristic": "italic magenta"}
+_OPENINGS = ("Certified", "Conditional", "No upper bound", "Heuristic")
+
+
+def print_evidence(answer: "Evidence") -> None:
+    table = Table(
+        title=f"log evidence of observed data, {answer.model}",
+        show_header=False,
+        title_justify="left",
+    )
+    for name, value in answer.rows():
+        kind = re.search(r"\((certified|conditional|heuristic)\)$", value)
+        table.add_row(name, Text(value, style=KINDS[kind[1]] if kind else ""))
+    console = Console()
+    console.print(table)
+    for said in re.split(rf" (?=(?:{'|'.join(_OPENINGS)}): )", answer.statement):
+        opening = said.partition(":")[0]
+        line = Text(said)
+        line.stylize(KINDS.get(opening.lower(), "bold"), 0, len(opening) + 1)
+        console.print(line, highlight=False)
 
 
 def print_estimate(answer: "Estimate") -> None:

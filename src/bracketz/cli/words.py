@@ -1,13 +1,16 @@
-"""The library names its arguments, as `max_seconds` or `force=True`; on a terminal they are
-options."""
+"""The library names its arguments, as `max_seconds`, `force=True` or `drop='id'`; on a terminal
+they are options."""
 
 import dataclasses
 import re
+import shlex
 from functools import cache
 
 #: Arguments whose option is not their name with dashes.
 OPTIONS = {"`missing=True`": "--missing ignore"}
-_ARGUMENT = re.compile(r"`(\w+)(?:=(\w+))?`")
+#: Columns of a file by name; without a value, `columns` is a number of them.
+COLUMNS = "columns"
+_ARGUMENT = re.compile(r"`(\w+)(?:=(?:(\w+)|'([^'`]*)'))?`")
 
 
 def translated(sentence: str) -> str:
@@ -24,8 +27,12 @@ def translated(sentence: str) -> str:
             return OPTIONS[found[0]]
         if found[1] not in _options():
             return found[0]
+        name = found[1].replace("_", "-")
+        if found[3] is not None:
+            name = "covariates" if name == COLUMNS else name
+            return f"--{name} {shlex.quote(found[3])}"
         value = "" if found[2] in (None, "True") else f" {found[2]}"
-        return f"--{found[1].replace('_', '-')}{value}"
+        return f"--{name}{value}"
 
     return _ARGUMENT.sub(option, sentence)
 

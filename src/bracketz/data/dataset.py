@@ -10,7 +10,12 @@ from bracketz.core.validation import require_model
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 
-IGNORE = "; fill it in, or leave it out exactly: bracketz compare takes it with `missing=True`"
+#: The way out where an entry of a file is missing, and of an array.
+IGNORE = "fill it in or leave it out exactly with `missing=True`"
+LEAVE_OUT = (
+    "fill it in, or leave it out exactly: bracketz.Incomplete(model, ~numpy.isnan(y)) on"
+    " numpy.nan_to_num(y)"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,15 +57,17 @@ def as_data(data, model: Model) -> Data:
         model.check_data(y)
         return dataclasses.replace(data, y=y) if isinstance(data, Data) else Data(y)
     if not isinstance(data, Data):
-        data = Data(checked_array(np.asarray(data), "the data"))
+        data = Data(checked_array(np.asarray(data), "the data", way_out=LEAVE_OUT))
     model.check_shape(data.y.shape)
     model.check_data(data.y)
     return data
 
 
-def checked_array(array: np.ndarray, what: str, ndim: int = 2, missing: bool = False) -> np.ndarray:
-    """Finite real numbers with ``ndim`` axes, as floats; with ``missing``, NaN may be among
-    them."""
+def checked_array(
+    array: np.ndarray, what: str, ndim: int = 2, missing: bool = False, way_out: str = IGNORE
+) -> np.ndarray:
+    """Finite real numbers with ``ndim`` axes, as floats; with ``missing``, NaN may be among them,
+    else ``way_out`` says what to do."""
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} must hold real numbers, got type {array.dtype}")
     if ndim == 2 and array.ndim == 1:
@@ -78,7 +85,8 @@ def checked_array(array: np.ndarray, what: str, ndim: int = 2, missing: bool = F
         raise InputError(
             f"{what} holds {value}{place}"
             + (f", column {where[1] + 1}" if ndim == 2 else "")
-            + (IGNORE if np.isnan(value) and ndim == 2 else "; remove or fill in such values first")
+            + "; "
+            + (way_out if np.isnan(value) and ndim == 2 else "remove or fill in such values first")
         )
     if np.isnan(array).all():
         raise InputError(f"{what} holds no observed value")

@@ -8,6 +8,7 @@ text. Nothing is ever pickled.
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,12 @@ from bracketz.core.model import Model, Shape
 from bracketz.core.precision import double_precision
 from bracketz.data.dataset import IGNORE, Data, checked_array
 from bracketz.data.identity import described, hyperparameters, is_description, model_label
-from bracketz.data.table import is_number, read_table
+from bracketz.data.table import FILL, TABLES, read_table
 from bracketz.engine import npz
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 
 RESERVED = ("y", "meta")
-#: Cells of a .csv that mean "not observed".
-UNSEEN = ("", "NA", "?")
 
 
 def save(data: Data, path: str | Path, *, force: bool = False) -> None:
@@ -105,14 +104,29 @@ def _named(exact: Any, parameters: Any) -> dict[str, Any]:
     return {(fields[w] if taken[fields[w]] == 1 else w): leaf for w, leaf in paths.items()}
 
 
-def load(path: str | Path, model: Model | None = None, *, missing: bool = False) -> Data:
-    """Read a simulation (.npz), or observed data (.npy, .csv).
+def load(
+    path: str | Path,
+    model: Model | None = None,
+    *,
+    missing: bool = False,
+    columns: str | Sequence[str] | None = None,
+    drop: str | Sequence[str] | None = None,
+    decimal: str | None = None,
+) -> Data:
+    """Read a simulation (.npz), or observed data (.npy, or text: .csv, .tsv, .txt).
+
+    Text may be separated by commas, semicolons, tabs or white space, with or without a header
+    line; TRUE and FALSE are 1 and 0. A column that looks like an index is refused unless it is
+    named.
 
     Args:
         path: the file.
         model: whose simulation it is; needed to rebuild the exact sample, and for data that are
             no table.
-        missing: whether entries of observed data may be NaN (or, in a .csv, empty, NA or ?).
+        missing: whether entries of observed data may be NaN (or, in text, empty, NA or ?).
+        columns: names of the columns of text to use, in this order; None: all.
+        drop: names of columns of text to leave out; without a header line, places from 1.
+        decimal: the decimal sign of text, "." or ","; None: found out.
 
     Returns:
         The data.
@@ -131,6 +145,17 @@ def load(path: str | Path, model: Model | None = None, *, missing: bool = False)
     if not path.is_file():
         raise InputError(f"no file {path}")
     suffix = path.suffix.lower()
+    if suffix in TABLES:
+        table = read_table(path, decimal=decimal).without(drop)
+        way_out = FILL if isinstance(model, Factored) else IGNORE
+        y = table.data(columns, missing=missing, way_out=way_out)
+        y = checked_array(y, str(path), missing=missing)
+        return Data(model.observations(y) if isinstance(model, Factored) else y)
+    if columns is not None or drop is not None or decimal is not None:
+        raise InputError(
+            f"`columns`, `drop` and `decimal` are about columns of text, and {path} is none; leave"
+            " them out"
+        )
     if suffix == ".npz":
         return _load_npz(path, model)
     if suffix == ".npy":
@@ -141,10 +166,7 @@ def load(path: str | Path, model: Model | None = None, *, missing: bool = False)
         if isinstance(model, Factored):
             return Data(model.observations(array))
         return Data(checked_array(array, str(path), missing=missing))
-    if suffix == ".csv":
-        y = checked_array(_read_csv(path, missing), str(path), missing=missing)
-        return Data(model.observations(y) if isinstance(model, Factored) else y)
-    raise InputError(f"{path} must end in .npz (from bracketz simulate), .npy or .csv")
+    raise InputError(f"{path} must end in .npz (from bracketz simulate), .npy, .csv, .tsv or .txt")
 
 
 def _load_npz(path: Path, model: Model | None) -> Data:
@@ -248,17 +270,3 @@ def _templates(model: Model, shape: Shape):
                 lambda k, s: model.sample_parameters(k, s, shape), key, exact
             )
     return exact, parameters
-
-
-def _read_csv(path: Path, missing: bool) -> np.ndarray:
-    """Numbers, one row per line, with an optional header line."""
-    rows = read_table(path).rows
-    unseen = UNSEEN if missing else ()
-    for number, row in enumerate(rows, start=1):
-        for cell in row:
-            if not is_number(cell) and cell not in unseen:
-                way_out = IGNORE if cell in UNSEEN else ""
-                raise InputError(
-                    f"row {number} of {path} holds '{cell}', which is not a number{way_out}"
-                )
-    return np.array([[float(cell) if is_number(cell) else np.nan for cell in row] for row in rows])

@@ -156,7 +156,7 @@ def sandwich(
     if not data.simulated:
         raise InputError(
             "a sandwich needs an exact posterior sample, which observed data do not have; use"
-            " data from bracketz simulate, or bracketz estimate for a lower bound"
+            " data from bracketz simulate, or bracketz evidence, which takes observed data"
         )
     if not gap > 0:
         raise InputError(f"gap must be positive, got {gap}")
