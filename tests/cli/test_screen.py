@@ -1,5 +1,6 @@
 """What a person sees at 80 columns: help, lists, completion, progress."""
 
+import dataclasses
 import io
 import json
 import re
@@ -220,26 +221,40 @@ def test_without_a_terminal_nothing_is_drawn(capsys, monkeypatch, quiet):
     assert out.out == "" and out.err == ""
 
 
-@pytest.mark.parametrize("validated", [True, False])
-def test_a_comparison_fits(capsys, monkeypatch, validated):
+def test_a_comparison_fits(capsys, monkeypatch):
+    import bracketz as bz
     from bracketz.cli.tables import print_comparison
     from bracketz.core.results import Seconds
-    from bracketz.inference.comparison import Candidate, Comparison, Simulated
+    from bracketz.inference.comparison import Candidate, Comparison
+    from bracketz.inference.interval import Interval
 
     monkeypatch.setenv("COLUMNS", "80")
-    simulated = (Simulated(-200.0, 0.0),) if validated else ()
+    model = bz.Clustering(components=2)
+    found = bz.evidence(model, bz.simulate(model, 6, 2).y, first=32, max_effort=32)
     candidates = tuple(
-        Candidate(model, k, lower, 10.2, 16384, ((16384, lower),), False, {}, simulated)
-        for model, k, lower in (
-            ("low-rank", 3, -13443.7),
-            ("binary-attributes", 10, -13444.7),
-            ("binary-attributes", 12, -14444.7),
+        Candidate(
+            f"{name} with {k} components",
+            name,
+            k,
+            dataclasses.replace(
+                found.shifted(value - found.log_ml),
+                standard_error=10.2,
+                upper=None if high is None else high,
+                interval=Interval(0.95, value - 3, high),
+                reason="chains did not meet" if high is None else None,
+            ),
+        )
+        for name, k, value, high in (
+            ("low-rank", 3, -13443.7, -13440.0),
+            ("binary-attributes", 10, -13444.7, -13440.0),
+            ("binary-attributes", 12, -14444.7, None),
         )
     )
-    print_comparison(Comparison(candidates, 20, 0.5, 0, Seconds(3.0, 4.0), -12.0, 3), True)
+    print_comparison(Comparison(candidates, 0.95, 0, 0, Seconds(3.0, 4.0), -12.0, 3), True)
     out = capsys.readouterr().out
     assert "…" not in out and not too_long(out)
     assert "-14444.7 ± 10.2" in out and "1001.0" in out and "bare mention" in out
+    assert "no bound" in out and "chains did not meet" in out
 
 
 def test_ctrl_c_says_how_to_go_on(screen, monkeypatch, capsys):

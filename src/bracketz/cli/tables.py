@@ -1,6 +1,7 @@
 """How answers look on a terminal."""
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from bracketz.core.results import Estimate
     from bracketz.inference import Comparison, Sandwich
     from bracketz.inference.interval import Evidence
+    from bracketz.inference.sweep import Sweep
 
 
 def print_json(value: dict) -> None:
@@ -249,6 +251,26 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     verdict = translated(answer.verdict)
     say(verdict[0].upper() + verdict[1:])
     say(f"{answer.seconds.run:.0f} s, and {answer.seconds.compile:.0f} s to compile")
+
+
+def print_sweep(answer: "Sweep") -> None:
+    table = plain_table(
+        Column(answer.parameter, no_wrap=True),
+        *(Column(name, overflow="fold") for name in answer.names),
+        title="log evidence [certified low, conditional high]",
+        gap=1,
+    )
+    curves = [answer.curve(name) for name in answer.names]
+    for k, value in enumerate(answer.values):
+        cells = []
+        for middle, low, high in curves:
+            end = f"{high[k]:.1f}" if math.isfinite(high[k]) else "no bound"
+            cells.append(f"{middle[k]:.1f} [{low[k]:.1f}, {end}]")
+        table.add_row(f"{value:g}", *(Text(cell) for cell in cells))
+    console = Console()
+    console.print(table)
+    verdict = answer.verdict
+    console.print(verdict[0].upper() + verdict[1:], highlight=False, markup=False)
 
 
 def print_check(answer: "Report", folder) -> None:

@@ -49,8 +49,9 @@ def compare(
             where a model can do so. None: those the models were made with, which must be the same.
         gap: between the bounds of a model, to aim at (nats).
         twins: data sets to simulate from each fitted model, and to put through the same procedure.
-        starts, chains, confidence, reference, first, max_effort: as of ``evidence``.
+        starts, chains, confidence: as of ``evidence``.
         seed: everything random follows from it.
+        reference, first, max_effort: as of ``evidence``.
         log_jacobian: added to every bound (``standardized`` gives it).
         session: time budget, checkpoint and progress.
 
@@ -75,7 +76,7 @@ def compared(
     models, data, settings: Settings, log_jacobian: float, session: Session, prefix: str = ""
 ) -> Comparison:
     """``compare``; ``prefix`` begins the names of all streams."""
-    given = _named(models)
+    given = named_models(models)
     y = data.y if isinstance(data, Data) else data
     unseen = 0
     if y is not None and not isinstance(y, dict) and np.asarray(y).dtype.kind == "f":
@@ -105,7 +106,7 @@ def compared(
     )
 
 
-def _named(models: Any) -> dict[str, Model]:
+def named_models(models: Any) -> dict[str, Model]:
     """Models by name, whatever they were given as."""
     if isinstance(models, Mapping):
         named = dict(models)

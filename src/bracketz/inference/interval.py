@@ -159,7 +159,8 @@ class Evidence:
         twins: the procedure on data like these; None where none were asked for.
         reference: "fitted" where runs begin at a fitted reference, else "prior".
         distributions: of every run.
-        chains: forward runs; ``reverse_chains`` the reverse ones.
+        chains: forward runs.
+        reverse_chains: reverse runs.
         seed: everything random followed from it.
         converged: there is an upper bound, and it is within ``target`` of the lower one with
             little noise.
@@ -168,7 +169,8 @@ class Evidence:
         preparation: how the kernels were tuned (models of a prior and a likelihood).
         posterior: means of the parameters or hyperparameters by name, by the weights of the forward
             runs.
-        log_weights: of the forward runs; ``reverse_log_weights`` of the reverse ones.
+        log_weights: of the forward runs.
+        reverse_log_weights: of the reverse runs.
         seconds: run and compile time.
         version: of bracketz.
 

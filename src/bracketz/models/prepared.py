@@ -9,6 +9,7 @@ from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
 from bracketz.models import factored
 from bracketz.models.factored import Factored, Prepared
+from bracketz.models.factored.prepared import as_it_is
 from bracketz.models.hyper_pilot import DISTRIBUTIONS, search
 from bracketz.models.hyper_reference import begun_at, inferred
 
@@ -96,19 +97,14 @@ def prepare(
             f" them, and to {best.score:.1f} from a reference of the hyperparameters"
         )
         return PreparedHyper(
-            model, _same, "prior", because=because, seconds=time.perf_counter() - began
+            model, as_it_is, "prior", because=because, seconds=time.perf_counter() - began
         )
     return PreparedHyper(
         begun_at(model, best.q),
-        _same,
+        as_it_is,
         "reference",
         best.schedule,
         because="it was asked for" if reference else because,
         seconds=time.perf_counter() - began,
         reference={name: law.words for name, law in best.q._asdict().items()},
     )
-
-
-def _same(state):
-    """States are the model's own."""
-    return state

@@ -30,6 +30,11 @@ DISAGREE = 3.5
 STREAM = 0x9170
 
 
+def as_it_is(state):
+    """States of a model that is left as it is are its own."""
+    return state
+
+
 @dataclasses.dataclass(frozen=True)
 class Prepared:
     """What runs on data, and how it came about.
@@ -72,7 +77,7 @@ class Prepared:
     seconds: float = 0.0
     doubt: str | None = None
     start_noise: float = 0.0
-    restore: Callable[[Any], Any] = lambda state: state
+    restore: Callable[[Any], Any] = as_it_is
 
     @property
     def first_effort(self) -> int:
@@ -123,7 +128,7 @@ def prepare(
     if not isinstance(model, Factored) or model.has_own_kernel:
         if reference:
             raise InputError("a reference is fitted for models of a prior and a likelihood alone")
-        return Prepared(model.suited_to(y), lambda state: state)
+        return Prepared(model.suited_to(y), as_it_is)
     if model.pooled and reference is False:
         raise InputError(
             f"the prior of {model.label} is known by a pool of draws, which chains would share:"
