@@ -1,12 +1,11 @@
 """What a reference for the hyperparameters is worth: bounds from the prior and from it.
 
-    python benchmarks/hyper_reference.py [simulated] [observed] [compare]
+    python benchmarks/hyper_reference.py [simulated] [observed]
 
 ``simulated``: inferred models on data of their own (50 x 25; K = 10, 5, 10), both bounds of 64
 chains at 512 distributions. ``observed``: iris (K = 3, 512) and wine (K = 3, 2,048), standardised,
-the lower bound of 64 chains and the standard deviation of one chain's log w. ``compare``: iris and
-wine, all three models with 2 and 3 components, validated by one simulation each. All three by
-default. Seconds are those of a whole call, compilation and pilot included.
+the lower bound of 64 chains and the standard deviation of one chain's log w. Both by default.
+Seconds are those of a whole call, compilation and pilot included.
 """
 
 import sys
@@ -89,23 +88,6 @@ def observed() -> None:
                 )
 
 
-def compare() -> None:
-    from datasets import table
-
-    for name in ("iris", "wine"):
-        y, log_jacobian = bz.standardized(table(name)[1])
-        models = [cls(k) for cls in SIZES for k in (2, 3)]
-        began = time.perf_counter()
-        answer = bz.compare(y, models, validate=1, max_effort=4096, log_jacobian=log_jacobian)
-        took = f"{time.perf_counter() - began:.0f} s"
-        line(f"compare, {name}, {took}", "begins at", "lower bound", "off by", "distributions")
-        for one in answer.candidates:
-            bound = f"{one.lower:.1f} ± {one.standard_error:.1f}"
-            settled = f"{one.distributions:,}" + ("" if one.settled else ", rising")
-            line(one.label, one.begins_at, bound, f"{one.margin:.1f}", settled)
-        print(answer.verdict, flush=True)
-
-
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("simulated", "observed", "compare"):
-        {"simulated": simulated, "observed": observed, "compare": compare}[part]()
+    for part in sys.argv[1:] or ("simulated", "observed"):
+        {"simulated": simulated, "observed": observed}[part]()

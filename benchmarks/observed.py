@@ -1,7 +1,7 @@
 """Simulated data treated as observed: how often do intervals hold the truth, and do twins know?
 
     python benchmarks/observed.py [--json] [--smoke] [--only NAME,...] [--seeds 200] [--twins 4]
-                                  [--gap 1] [--jobs 1] [--keep FILE] [--paper]
+                                  [--gap 1] [--jobs 1] [--keep FILE] [--paper] [--phase]
 
 Per model and data set ``bz.evidence(model, y, twins=4)``, which is not told the exact sample, and
 ``bz.sandwich`` on the same data, which is: its Bennett estimate is the truth. Counted: data sets
@@ -9,7 +9,8 @@ with an upper bound, intervals that hold the truth (and those that miss it by mo
 standard errors), and the same among those whose twins were all covered. The last table holds upper
 bounds from coupled chains against upper bounds from the exact sample.
 ``--keep`` writes each data set's line into a file as it comes, and goes on from it. ``--paper``:
-the three models at the paper's size, 50 x 25, 64 coupled chains.
+the three models at the paper's size, 50 x 25, 64 coupled chains. ``--phase``: runs that all sit in
+the wrong place, which no meeting time tells, and what twins say.
 """
 
 import argparse
@@ -199,7 +200,44 @@ def line(name: str, rows: list[dict[str, Any]], twins: int) -> tuple[list[Row], 
     return [Row(BENCHMARK, name, "covered, twins' blessing", share, "", goal, said)], cells
 
 
+def phase(options: argparse.Namespace) -> Report:
+    """What coupled chains cannot see: inferred clustering, 50 x 25 with ten clusters, from the
+    prior, where runs sit in the wrong phase; and from a reference."""
+    import bracketz as bz
+
+    model = bz.InferredClustering(10)
+    data = bz.simulate(model, *PAPER, seed=1)
+    truth = bz.sandwich(model, data, chains=64, first=512, max_effort=512)
+    lines = []
+    for reference, effort in ((False, 64), (False, 512), (True, 512)):
+        found = bz.evidence(
+            model,
+            data.y,
+            reference=reference,
+            first=effort,
+            max_effort=effort,
+            twins=options.twins,
+        )
+        say(found.statement)
+        twins, end = found.twins, found.interval.high
+        lines.append(
+            [
+                "reference" if reference else "prior",
+                f"{effort}",
+                f"[{found.interval.low:.1f}, {'none' if end is None else f'{end:.1f}'}]",
+                f"{found.meetings.met} of {found.meetings.pairs}",
+                "-" if twins is None else f"{twins.covered} of {twins.count}",
+                "-" if twins is None else f"{twins.bias:+.1f}",
+            ]
+        )
+    columns = ["begins at", "distributions", "interval", "met", "twins covered", "twins' bias"]
+    title = f"inferred clustering; sandwich: [{truth.lower:.1f}, {truth.upper:.1f}]"
+    return Report(BENCHMARK, [], [Table(title, columns, lines)])
+
+
 def run(options: argparse.Namespace) -> Report:
+    if options.phase:
+        return phase(options)
     names = [n for n in NAMES if n in options.only.split(",")]
     if options.paper:
         names = [n for n in names if n in NAMES[:3]]
@@ -284,6 +322,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gap", type=float, default=1.0, help="to aim at")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--keep", type=Path, help="file to keep lines in, and to go on from")
+    parser.add_argument("--phase", action="store_true", help="what coupled chains cannot see")
     parser.add_argument("--paper", action="store_true", help="three models at the paper's size")
 
 

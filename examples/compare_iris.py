@@ -1,11 +1,11 @@
-"""How many clusters have the irises? Evidence of 1 to 4, hyperparameters inferred.
+"""How many clusters have the irises? Log evidence of 1 to 4, hyperparameters inferred.
 
     python examples/compare_iris.py
 
-The same on the command line, with all three models and a validation:
+The same on the command line, with all three models:
 
     python examples/datasets.py iris > iris.csv
-    bracketz compare --data iris.csv --components 2,3 --standardize --validate
+    bracketz compare --data iris.csv --components 2,3 --standardize
 """
 
 from datasets import table
@@ -13,14 +13,20 @@ from datasets import table
 import bracketz as bz
 
 
-def main(distributions: int = 4096) -> bz.Comparison:
+def main(distributions: int | None = None) -> bz.Comparison:
     _, values = table("iris")
     y, log_jacobian = bz.standardized(values)
     models = [bz.InferredClustering(components=k) for k in (1, 2, 3, 4)]
-    answer = bz.compare(y, models, max_effort=distributions, log_jacobian=log_jacobian)
-    for candidate in answer.candidates:
-        bound = f"{candidate.lower:.1f} ± {candidate.standard_error:.1f}"
-        print(f"{candidate.label}: log evidence >= {bound}")
+    answer = bz.compare(
+        models,
+        y,
+        log_jacobian=log_jacobian,
+        twins=0,
+        first=distributions,
+        max_effort=distributions,
+    )
+    for one in answer.candidates:
+        print(f"{one.name}: log evidence {one.log_ml:.1f}, {one.evidence.sides}")
     print(answer.verdict)
     return answer
 

@@ -145,13 +145,12 @@ def collect(checkout: Path) -> dict:
         small = (
             "--components",
             "2",
-            "--chains",
-            "4",
             "--first",
             "16",
             "--max-effort",
             "32",
-            "--validate",
+            "--twins",
+            "1",
         )
         command("compare", "--data", "holes.npy", "--missing", "ignore", *small)
         for model in MODELS:

@@ -548,7 +548,7 @@ def test_the_commands_have_the_defaults_of_the_library():
     )
     for command, function in pairs:
         here, there = defaults(command), defaults(function)
-        shared = (here.keys() & there.keys()) - {"model", "data", "models", "validate", "path"}
+        shared = (here.keys() & there.keys()) - {"model", "data", "models", "path"}
         shared -= {"twins"}  # whoever types a command gets them, whoever calls a function asks
         assert len(shared) >= 5
         assert {name: here[name] for name in shared} == {name: there[name] for name in shared}

@@ -283,8 +283,8 @@ def test_missing_entries_and_a_reference_go_together(short):
     y = np.array(bz.simulate(bz.InferredClustering(2), 12, 2, seed=4).y)
     y[3, 1] = np.nan
     models = [bz.InferredClustering(2)]
-    answer = bz.compare(y, models, chains=10, first=16, max_effort=16, reference=True)
-    assert answer.best.begins_at == "reference" and np.isfinite(answer.best.lower)
+    answer = bz.compare(models, y, twins=0, first=16, max_effort=16, reference=True)
+    assert answer.best.evidence.reference == "fitted" and np.isfinite(answer.best.log_ml)
     seen = bz.Incomplete(models[0], ~np.isnan(y))
     ready = bz.prepare(seen, np.nan_to_num(y), reference=True)
     assert isinstance(ready.model, bz.Incomplete) and isinstance(ready.model.model, FromReference)
