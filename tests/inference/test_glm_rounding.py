@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 import bracketz as bz
 from bracketz.errors import InputError, NumericalError
-from bracketz.inference.glm.envelope import Rates, envelope, lower_bound, rates
+from bracketz.inference.glm.envelope import Rates, envelope, lower_bound, rates, upper_bound
 from bracketz.inference.glm.regression import as_regression, whiten
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
@@ -148,33 +148,67 @@ def test_an_envelope_that_does_not_fall(soon):
             envelope(dataclasses.replace(falls, gradient=gradient), 1)
 
 
+def prepared(X, y, family, scale=1.0):
+    given = {"prior_scale": scale, "prior_covariance": None, "offset": None}
+    return whiten(as_regression(X, y, family=family, **given))
+
+
+@pytest.mark.parametrize("what", ["eta", "rows"])
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
-def test_the_constants_hold_for_every_eta_within_its_error(family):
-    """Also for rows, those of hardly any weight included."""
+def test_the_constants_hold_within_the_errors(family, what):
+    """Of eta and of rows, those of hardly any weight included."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3)) * np.where(np.arange(40) % 4, 1.0, 30.0)[:, None]
-    given = {"prior_scale": 1.0, "prior_covariance": None, "offset": None}
-    at = whiten(as_regression(X, rng.integers(0, 2, 40), family=family, **given))
+    at = prepared(X, rng.integers(0, 2, 40), family)
     error = np.full(40, 1e-3)
-    doubtful = dataclasses.replace(at, eta_error=error, row_error=error)
+    name = {"eta": "eta_error", "rows": "row_error"}[what]
+    doubtful = dataclasses.replace(at, **{name: error})
     bound, low = rates(doubtful), lower_bound(doubtful)
     for sign in (-1, 1, rng.choice([-1, 1], 40)):
-        eta = at.eta + sign * error
-        kind = at.regression.kind
-        other = dataclasses.replace(
-            at,
-            eta=eta,
-            rows=at.rows
-            + np.multiply(sign, error)[:, None]
-            * at.rows
-            / np.linalg.norm(at.rows, axis=1)[:, None],
-            curvature=kind.curvature(eta),
-            skewness=kind.skewness(eta),
-        )
+        moved, kind = np.multiply(sign, error), at.regression.kind
+        if what == "eta":
+            eta = at.eta + moved
+            curvature, skewness = kind.curvature(eta), kind.skewness(eta)
+            other = dataclasses.replace(at, eta=eta, curvature=curvature, skewness=skewness)
+        else:
+            longer = 1 + moved / np.linalg.norm(at.rows, axis=1)
+            other = dataclasses.replace(at, rows=at.rows * longer[:, None])
         exact = rates(other)
-        assert exact.linear < bound.linear and exact.skew < bound.skew
+        assert exact.linear <= bound.linear and exact.skew <= bound.skew
         assert exact.quadratic <= bound.quadratic and exact.leverage <= bound.leverage + 1e-12
         assert low <= lower_bound(other) + 1e-9
+
+
+@pytest.mark.parametrize("family", ["logistic", "poisson"])
+def test_the_energy_is_within_its_error(family):
+    """Against 60 digits; a bound a million times too large would be no use."""
+    rng = np.random.default_rng(0)
+    for count in (1e4, 1e8, 1e12):
+        X = np.column_stack([np.ones(30), rng.normal(size=30)])
+        y = rng.integers(0, 2, 30)
+        if family == "poisson":
+            y = np.round(count * rng.random(30) + 1e4)
+        at = prepared(X, y, family, 3.0)
+        with localcontext() as context:
+            context.prec = 60
+            mode, three = [Decimal(v) for v in at.mode], Decimal(3)
+            exact = sum(v * v for v in mode) / 18 + 2 * three.ln() + (2 * PI).ln()
+            for row, each in zip(X, y, strict=True):
+                eta = sum(Decimal(v) * b for v, b in zip(row, mode, strict=True))
+                if family == "logistic":
+                    exact += (1 + eta.exp()).ln() - int(each) * eta
+                else:
+                    exact += eta.exp() - int(each) * eta + log_factorial(each)
+            off = abs(float(Decimal(at.energy) - exact))
+        assert off <= at.energy_error <= 1e-9 * (1 + at.energy)
+        assert at.energy_error > 1e-16 * at.energy
+
+
+def test_both_bounds_give_way_by_the_error_of_the_energy():
+    at = prepared(np.ones((5, 1)), np.array([0, 1, 1, 0, 1.0]), "logistic")
+    hull, worse = envelope(rates(at), 1), dataclasses.replace(at, energy_error=1.0)
+    assert upper_bound(worse, hull) == pytest.approx(upper_bound(at, hull) + 1)
+    assert lower_bound(worse) == pytest.approx(lower_bound(at) - 1)
 
 
 def nearly_singular(gap, trial):
