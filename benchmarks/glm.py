@@ -1,7 +1,7 @@
 """The certificate of generalised linear models: does it cover, what does it take, where does it
 end?
 
-    python benchmarks/glm.py [--json] [--smoke] [--only coverage|real|limits]
+    python benchmarks/glm.py [--json] [--smoke] [--only coverage|real|limits] [--data-dir DIR]
 
 Coverage: 100 simulated data sets, treated as observed. The truth is a reference that shares no code
 with the certificate: importance sampling from a Student distribution at the mode, 200,000 draws,
@@ -9,7 +9,8 @@ whose own error is printed. Seconds are those of a call after the first one of i
 compiles.
 
 Real data (scikit-learn's, columns standardised, an intercept, prior N(0, 1)): the interval, or the
-predicted number of tries where it refuses.
+predicted number of tries where it refuses. With ``--data-dir`` also ionosphere.csv and sonar.csv
+of the UCI repository in that folder: a line of names, y in the first column.
 
 Limits: predicted tries per exact draw against the radius R, over designs of many sizes, with the
 bound on all rows together and with the largest row alone.
@@ -45,6 +46,8 @@ CASES = (
     ("wide prior", 150, 6, "logistic", 1.0, 10.0),
     ("counts", 100, 5, "poisson", 0.3, 1.0),
 )
+#: Of --data-dir.
+FILES = ("ionosphere", "sonar")
 DATA_SETS, REFERENCE_DRAWS, CONFIDENCE = 25, 200_000, 0.95
 #: 100 intervals of 95 %: 90 or fewer has probability 0.03, if they cover exactly so often.
 COVERED = 0.9
@@ -191,8 +194,8 @@ def coverage(data_sets: int, draws: int) -> tuple[list[Row], Table, list[Trial]]
     return goals, Table("coverage", columns_of, lines), everything
 
 
-def real_data(smoke: bool) -> Table:
-    """scikit-learn's data sets with two classes, or made so."""
+def real_data(smoke: bool, folder: Path | None) -> Table:
+    """scikit-learn's data sets with two classes, or made so, and the files of a folder."""
     from sklearn import datasets
 
     iris, wine = datasets.load_iris(), datasets.load_wine()
@@ -207,6 +210,9 @@ def real_data(smoke: bool) -> Table:
         "breast cancer, all columns": (cancer.data, cancer.target),
         "digits, 3 or 8": (digits.data[eight], digits.target[eight] == 8),
     }
+    for name in FILES if folder else ():
+        values = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
+        problems[name] = (values[:, 1:], values[:, 0])
     lines = []
     for name, (x, y) in problems.items():
         if smoke and len(lines) == 1:
@@ -316,7 +322,11 @@ def curve(columns: int, radii: np.ndarray) -> np.ndarray:
     gaussian = 0.5 * columns * math.log(2 * math.pi)
     return np.array(
         [
-            envelope(Rates(r, r, 0.0, 0.0, 0.0, r), columns, 1024).log_integral
+            envelope(
+                Rates(linear=r, skew=r, quadratic=0.0, share=0.0, gradient=0.0, leverage=r),
+                columns,
+                1024,
+            ).log_integral
             + log_sphere(columns)
             - gaussian
             for r in radii
@@ -384,7 +394,7 @@ def benchmark(options: argparse.Namespace) -> Report:
         tables.append(table)
         details["trials"] = [t._asdict() for t in trials]
     if options.only in (None, "real"):
-        tables.append(real_data(options.smoke))
+        tables.append(real_data(options.smoke, options.data_dir))
     if options.only in (None, "limits"):
         designs, table = limits(options.smoke)
         tables.append(table)
@@ -397,6 +407,7 @@ def benchmark(options: argparse.Namespace) -> Report:
 def options(parser: argparse.ArgumentParser) -> None:
     where = Path(__file__).parents[1] / "docs" / "images" / "glm-limits.png"
     parser.add_argument("--plot", type=Path, default=where)
+    parser.add_argument("--data-dir", type=Path, help="with ionosphere.csv and sonar.csv")
     parser.add_argument("--only", choices=("coverage", "real", "limits"))
 
 

@@ -88,13 +88,18 @@ def ray_curvature(at, u, r):
     return u @ at.prior @ u + np.sum(kind.curvature(at.eta + r * s) * s**2)
 
 
+def least_curvature(found, r):
+    """h''."""
+    return found.share + (1 - found.share) * np.exp(np.maximum(*found.exponents(r)))
+
+
 def worst_curvature(at, found, tries=16, seed=0):
     """The smallest g_u''(r) / h''(r) - 1 an optimiser finds."""
     rng, d = np.random.default_rng(seed), at.rows.shape[1]
 
     def excess(v):
         u, r = v[:-1] / np.linalg.norm(v[:-1]), np.exp(v[-1])
-        return ray_curvature(at, u, r) / found.least_curvature(np.array(r)) - 1
+        return ray_curvature(at, u, r) / least_curvature(found, np.array(r)) - 1
 
     order = np.argsort(-np.linalg.norm(at.rows, axis=1))[: tries // 4]
     starts = [*at.rows[order], *-at.rows[order], *np.linalg.eigh(at.prior)[1].T]
@@ -126,11 +131,14 @@ def test_curvature_falls_no_faster_than_claimed(family):
 def test_derivatives_are_what_they_are_called(family):
     kind, eta = FAMILIES[family], np.linspace(-6, 6, 25)
     with double_precision():
-        phi = lambda x: kind.cumulant(x, jnp)  # noqa: E731
+        phi = lambda x: kind.rise(0.0, 0.0, x, jnp)  # noqa: E731
         one = jax.vmap(jax.grad(phi))(eta)
         two = jax.vmap(jax.grad(jax.grad(phi)))(eta)
         three = jax.vmap(jax.grad(jax.grad(jax.grad(phi))))(eta)
-    np.testing.assert_allclose(kind.mean(eta), one, rtol=1e-9)
+    for y in (0.0, 1.0):
+        np.testing.assert_allclose(kind.residual(eta, y)[0] + y, one, rtol=1e-9)
+        loss = kind.loss(eta, np.full(25, y))[0] - kind.loss(np.zeros(25), np.full(25, y))[0]
+        np.testing.assert_allclose(loss, kind.rise(0.0, y, eta), atol=1e-12)
     np.testing.assert_allclose(kind.curvature(eta), two, rtol=1e-9)
     np.testing.assert_allclose(kind.skewness(eta) * two, np.abs(three), rtol=1e-7, atol=1e-9)
     assert np.all(np.abs(three) <= two * (1 + 1e-9))
@@ -145,7 +153,7 @@ def test_the_mean_rise_is_an_upper_bound_and_a_close_one(family):
             # Poisson: the integrand peaks at x = spread.
             places = [0.0, min(max(-eta / spread, -15.0), 15.0), min(spread, 15.0)]
             exact = quad(
-                lambda x: (kind.cumulant(eta + spread * x) - kind.cumulant(eta)) * norm.pdf(x),  # noqa: B023
+                lambda x: kind.rise(eta, 0.0, spread * x) * norm.pdf(x),  # noqa: B023
                 -20,
                 25,
                 points=places,
@@ -228,7 +236,7 @@ def test_no_point_lies_above_the_envelope(name):
 
     def room(z):
         r = np.linalg.norm(z)
-        g = at.regression.energy(at.mode + at.map @ z) - at.energy
+        g = at.regression.energy(at.mode + at.to_beta @ z)[0] - at.energy
         return float(hull(r) - ((d - 1) * np.log(r) - g))
 
     tolerance = 1e-9 * (1 + abs(at.energy))
@@ -248,13 +256,13 @@ def test_the_envelope_holds_away_from_the_mode(monkeypatch):
     monkeypatch.setattr(regression_module, "_newton", lambda r, x: newton(r, x) + 0.1)
     X, y = simulated(3, 40, 2)
     at = whitened(X, y)
-    assert at.slope > 0.1
+    assert at.gradient > 0.1
     truth = evidence(X, y)
     assert lower_bound(at) < truth < upper_bound(at, envelope(rates(at), 2))
     hull = envelope(rates(at), 2)
     rng = np.random.default_rng(0)
     for z in rng.normal(size=(500, 2)) * 2:
-        g = at.regression.energy(at.mode + at.map @ z) - at.energy
+        g = at.regression.energy(at.mode + at.to_beta @ z)[0] - at.energy
         assert np.log(np.linalg.norm(z)) - g <= hull(np.linalg.norm(z)) + 1e-9
 
 
@@ -290,10 +298,10 @@ def test_the_sums_of_the_envelope_are_below_h():
     for middle, height, slope in zip(
         hull.middle[::7], hull.height[::7], hull.slope[::7], strict=True
     ):
-        bend = quad(found.least_curvature, 0, middle, limit=200)[0]
-        h = quad(lambda r: (middle - r) * found.least_curvature(r), 0, middle, limit=200)[0]  # noqa: B023
-        assert -1e-12 <= height - found.slope * middle + h <= 5e-3 * h + 1e-8
-        assert -1e-12 <= slope - found.slope + bend <= 5e-3 * bend
+        bend = quad(lambda r: least_curvature(found, r), 0, middle, limit=200)[0]
+        h = quad(lambda r: (middle - r) * least_curvature(found, r), 0, middle, limit=200)[0]  # noqa: B023
+        assert -1e-12 <= height - found.gradient * middle + h <= 5e-3 * h + 1e-8
+        assert -1e-12 <= slope - found.gradient + bend <= 5e-3 * bend
 
 
 # Tries.
@@ -320,7 +328,7 @@ def test_the_rise_is_the_energy_less_its_value_at_the_mode(family):
     z = np.random.default_rng(0).normal(size=(20, 3))
     with double_precision():
         found = rise(target(at, envelope(rates(at), 3)), jnp.asarray(z), family)
-    exact = [at.regression.energy(at.mode + at.map @ row) - at.energy for row in z]
+    exact = [at.regression.energy(at.mode + at.to_beta @ row)[0] - at.energy for row in z]
     np.testing.assert_allclose(found, exact, atol=1e-10)
 
 
@@ -444,6 +452,9 @@ def test_prediction_and_answer():
     assert plain["certificate"]["low"] == answer.lower and plain["draws"] == len(answer.draws)
     names = [name for name, _ in answer.rows()]
     assert "certified interval (0.95)" in names and "<table>" in answer._repr_html_()
+    lines = answer.plot().axes[0].lines
+    assert list(lines[0].get_xdata()) == list(answer.deterministic)
+    assert list(lines[1].get_xdata()) == [answer.lower, answer.upper]
     bare = bz.certify_glm(X, y, family="logistic", draws=0)
     assert (bare.lower, bare.upper) == bare.deterministic == answer.deterministic
     assert bare.tries == 0 and bare.draws.shape == (0, 6)
@@ -504,7 +515,7 @@ def test_columns_beyond_floating_point_are_refused():
     x = np.random.default_rng(0).normal(size=30)
     X = np.column_stack([x, x + 1e-12 * np.arange(30)])
     with pytest.raises(NumericalError, match="collinear"):
-        bz.certify_glm(1e8 * X, x > 0, family="logistic", prior_scale=1e8)
+        bz.certify_glm(1e8 * X, np.arange(30) % 2, family="logistic", prior_scale=1e8)
 
 
 def test_area_of_the_sphere():

@@ -15,29 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
-from bracketz.core.betting import betting_bound, bounded_mean_bound
 from bracketz.core.results import Certificate, check_confidence, finite_json, html_table
 from bracketz.core.validation import check_seed, require_at_least
-from bracketz.core.weights import log_mean, log_mean_error
-from bracketz.errors import InputError
-from bracketz.inference.glm.envelope import (
-    Envelope,
-    Rates,
-    envelope,
-    lower_bound,
-    rates,
-    upper_bound,
-)
-from bracketz.inference.glm.regression import Whitened, as_regression, whiten
-from bracketz.inference.glm.tries import batch_size, run_batch, target
-
-#: Tries at the least: fewer are not faster.
-FEWEST = 1 << 13
-#: Blocks of tries the lower side bets on, per draw wanted: a block's mean has a relative variance
-#: of at most this, which the stakes of ``betting_bound`` are made for.
-BLOCKS_PER_DRAW, FEWEST_BLOCKS = 8, 1024
+from bracketz.inference.glm.prepared import prepare
+from bracketz.inference.glm.sampled import sampled, unsampled
 
 
 @dataclass(frozen=True)
@@ -115,61 +97,30 @@ class GLMCertificate:
             ("time", f"{self.seconds:.2f} s"),
         ]
 
+    def plot(self, ax=None):
+        """The deterministic interval, the certified one within it, and the point estimate.
+
+        Args:
+            ax: Matplotlib axes to draw on; a new figure by default.
+
+        Returns:
+            The figure.
+        """
+        from bracketz.plots.canvas import figure_and_axes
+
+        figure, (axis, *_) = figure_and_axes(ax, width=5.0, height=1.8)
+        intervals = {"without sampling": self.deterministic, "certified": (self.lower, self.upper)}
+        for place, (low, high) in enumerate(intervals.values()):
+            axis.plot([low, high], [place, place], lw=6, solid_capstyle="butt", color="#0072B2")
+        axis.plot(self.log_ml, 1, "|", ms=14, color="black")
+        axis.set_yticks(range(len(intervals)), list(intervals))
+        axis.set(xlabel="log evidence  [nats]", ylim=(-0.6, 1.6))
+        return figure
+
     def _repr_html_(self) -> str:
         rows, columns = self.shape
         title = f"log evidence, {self.family} regression of {rows} x {columns}"
         return html_table(title, self.rows())
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """Everything that is known before anything is drawn."""
-
-    at: Whitened
-    found: Rates
-    hull: Envelope
-    low: float
-    high: float  # of the envelope
-
-    @property
-    def top(self) -> float:
-        """Above the log evidence: counts and classes have probabilities of at most 1."""
-        return min(self.high, 0.0)
-
-    @property
-    def tries(self) -> float:
-        """At least the expected number per exact draw."""
-        return math.exp(min(self.high - self.low, 700.0))
-
-    def afford(self, draws: int, max_tries: int) -> float:
-        """How many tries that takes, at most, on average; refused where it is too many."""
-        need = draws * self.tries
-        if need > max_tries:
-            fit = int(max_tries / self.tries)
-            fewer = f"ask for at most {fit} `draws`, " if fit else ""
-            raise InputError(
-                f"{draws} exact draws may take {need:.3g} tries ({self.tries:.3g} each; radius"
-                f" {self.found.linear:.2f} in {len(self.at.mode)} dimensions), above `max_tries`,"
-                f" {max_tries:,}: raise it, {fewer}take a smaller `prior_scale`, or certify_glm"
-                f" with `draws` 0, which gives [{self.low:.2f}, {self.top:.2f}] without sampling"
-            )
-        return need
-
-
-def _prepare(X, y, family, prior_scale, prior_covariance, offset) -> _Prepared:
-    at = whiten(
-        as_regression(
-            X,
-            y,
-            family=family,
-            prior_scale=prior_scale,
-            prior_covariance=prior_covariance,
-            offset=offset,
-        )
-    )
-    found = rates(at)
-    hull = envelope(found, len(at.mode))
-    return _Prepared(at, found, hull, lower_bound(at), upper_bound(at, hull))
 
 
 def certify_glm(
@@ -197,7 +148,8 @@ def certify_glm(
         y: 0 or 1 (logistic), or counts (poisson).
         family: "logistic" or "poisson", the latter with a log link.
         prior_scale: the prior's standard deviation, one for all coefficients or one each.
-        prior_covariance: the prior's covariance matrix, instead of ``prior_scale``.
+        prior_covariance: the prior's covariance matrix, instead of ``prior_scale``; not too nearly
+            singular.
         offset: added to the linear predictor, one number per row; 0 by default.
         confidence: of the interval.
         draws: exact posterior draws, on average at least so many. More make the interval narrower:
@@ -211,7 +163,7 @@ def certify_glm(
 
     Raises:
         InputError: a value out of range, or the predicted number of tries is above ``max_tries``.
-        NumericalError: columns are too nearly collinear for floating-point numbers.
+        NumericalError: too much rounding, as with nearly collinear columns or a very wide prior.
 
     Example:
         >>> import bracketz as bz, numpy as np
@@ -226,55 +178,33 @@ def certify_glm(
     check_confidence(confidence)
     check_seed(seed)
     require_at_least(0, draws=draws)
-    ready = _prepare(X, y, family, prior_scale, prior_covariance, offset)
-    at, low, high, top = ready.at, ready.low, ready.high, ready.top
-    rows, columns = at.rows.shape
-    laplace = at.log_scale + 0.5 * columns * math.log(2 * math.pi)
-    value, error, tries = min(max(laplace, low), top), math.inf, 0
-    lower, upper, kept = low, top, [np.empty((0, columns))]
-    if draws:
-        need = max(ready.afford(draws, max_tries), FEWEST)
-        size = batch_size(rows, columns, wanted=need)
-        t, log_weights = target(at, ready.hull), []
-        for number in range(math.ceil(need / size)):
-            batch = run_batch(at, t, seed, number, size)
-            log_weights.append(batch.log_weights)
-            kept.append(batch.draws)
-        weights = np.concatenate(log_weights)
-        tries, fail = len(weights), (1 - confidence) / 2
-        blocks = _block_means(weights, max(BLOCKS_PER_DRAW * draws, FEWEST_BLOCKS), size)
-        lower = max(low, high + betting_bound(blocks, fail))
-        upper = min(high + bounded_mean_bound(weights, fail), top)
-        if lower > upper:  # a failure that shows, within the probability allowed
-            lower, upper = low, top
-        value, error = high + log_mean(blocks), log_mean_error(blocks)
-        value = min(max(value, lower), upper)
-    found = np.concatenate(kept)
+    ready = prepare(
+        X,
+        y,
+        family=family,
+        prior_scale=prior_scale,
+        prior_covariance=prior_covariance,
+        offset=offset,
+    )
+    found = sampled(ready, draws, confidence, max_tries, seed) if draws else unsampled(ready)
     return GLMCertificate(
         family=family,
-        shape=(rows, columns),
-        lower=lower,
-        upper=upper,
-        certificate=Certificate(confidence, lower, upper),
-        deterministic=(low, top),
-        log_ml=value,
-        standard_error=error,
-        tries=tries,
+        shape=ready.at.rows.shape,
+        lower=found.lower,
+        upper=found.upper,
+        certificate=Certificate(confidence, found.lower, found.upper),
+        deterministic=(ready.low, ready.top),
+        log_ml=min(max(found.log_ml, found.lower), found.upper),
+        standard_error=found.error,
+        tries=found.tries,
         predicted_tries=ready.tries,
-        tries_per_draw=tries / len(found) if len(found) else math.nan,
-        leverage=ready.found.leverage,
-        radius=ready.found.linear,
-        draws=found,
+        tries_per_draw=found.tries / len(found.draws) if len(found.draws) else math.nan,
+        leverage=ready.constants.leverage,
+        radius=ready.constants.linear,
+        draws=found.draws,
         seed=seed,
         seconds=time.perf_counter() - began,
     )
-
-
-def _block_means(log_weights: np.ndarray, blocks: int, batch: int) -> np.ndarray:
-    """Log-means of blocks of equal size, about as many as asked for; decided without looking."""
-    size = 1 << int(np.log2(max(len(log_weights) // blocks, 1)))
-    grouped = log_weights.reshape(-1, min(size, batch))
-    return logsumexp(grouped, axis=1) - math.log(grouped.shape[1])
 
 
 def glm_draws(
@@ -311,7 +241,7 @@ def glm_draws(
 
     Raises:
         InputError: a value out of range, or the predicted number of tries is above ``max_tries``.
-        NumericalError: columns are too nearly collinear for floating-point numbers.
+        NumericalError: too much rounding, as with nearly collinear columns or a very wide prior.
 
     Example:
         >>> import bracketz as bz, numpy as np
@@ -320,11 +250,18 @@ def glm_draws(
     """
     check_seed(seed)
     require_at_least(1, draws=draws)
-    ready = _prepare(X, y, family, prior_scale, prior_covariance, offset)
-    need = max(ready.afford(draws, max_tries), FEWEST)
-    size = batch_size(*ready.at.rows.shape, wanted=need)
-    t, found, number = target(ready.at, ready.hull), np.empty((0, len(ready.at.mode))), 0
-    while len(found) < draws:
-        found = np.concatenate([found, run_batch(ready.at, t, seed, number, size).draws])
-        number += 1
-    return found[:draws]
+    ready = prepare(
+        X,
+        y,
+        family=family,
+        prior_scale=prior_scale,
+        prior_covariance=prior_covariance,
+        offset=offset,
+    )
+    need, kept, count = ready.afford(draws, max_tries), [], 0
+    for batch in ready.batches(need, seed):
+        kept.append(batch.draws)
+        count += len(batch.draws)
+        if count >= draws:
+            break
+    return np.concatenate(kept)[:draws]

@@ -10,6 +10,7 @@ with gamma = L' grad F(m), C = L' P L for the prior's precision P, and D_i the B
 phi at eta_i. L is inflated until C + sum_i w_i a_i a_i' >= I by more than what rounding can hide.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,57 +24,104 @@ from bracketz.inference.glm.families import FAMILIES, Family
 INFLATION = 1e-9
 #: Rounding beyond this is no rounding any more.
 TOO_ROUGH = 1e-4
+#: A prior whose Cholesky factor is off by more than this, relatively, is refused.
+ROUGHEST_PRIOR = 1e-9
+#: Asymmetry of a covariance beyond this, relatively, is no rounding.
+ASYMMETRY = 1e-12
 #: Newton steps; a few dozen suffice for any convex F.
 STEPS = 500
-EPSILON = np.finfo(float).eps
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class Regression:
-    """What is observed and believed. ``root``: Cholesky factor of the prior's covariance."""
+    """What is observed and believed."""
 
     x: np.ndarray  # (rows, columns)
     y: np.ndarray  # (rows,)
     offset: np.ndarray  # (rows,)
-    root: np.ndarray  # (columns, columns)
+    prior_root: np.ndarray  # Cholesky factor of the prior's covariance
     family: str
 
     @property
     def kind(self) -> Family:
         return FAMILIES[self.family]
 
-    def energy(self, beta: np.ndarray) -> float:
-        """F: minus the log joint density."""
-        eta = self.offset + self.x @ beta
-        with np.errstate(over="ignore", invalid="ignore"):
-            fit = np.sum(self.kind.cumulant(eta) - self.y * eta + self.kind.base(self.y))
-        scaled = solve_triangular(self.root, beta, lower=True)
-        prior = 0.5 * scaled @ scaled + np.sum(np.log(np.diag(self.root)))
-        return float(fit + prior + 0.5 * beta.size * np.log(2 * np.pi))
+    def predictor(self, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """eta, and at least what rounding can have done to it."""
+        size = np.abs(self.offset) + np.abs(self.x) @ np.abs(beta)
+        return self.offset + self.x @ beta, (beta.size + 2) * EPSILON * size
+
+    def energy(self, beta: np.ndarray) -> tuple[float, float]:
+        """F, minus the log joint density, and at least what rounding can have done to it: that of
+        every term, of the predictor in it, and of the prior's root in the evidence."""
+        kind, d = self.kind, beta.size
+        eta, eta_error = self.predictor(beta)
+        loss, loss_error = kind.loss(eta, self.y)
+        slope = np.abs(kind.residual(eta, self.y)[0])
+        b = solve_triangular(self.prior_root, beta, lower=True)
+        logs = np.log(np.diag(self.prior_root))
+        constant = 0.5 * d * np.log(2 * np.pi)
+        value = math.fsum([*loss, *(0.5 * b**2), *logs, constant])
+        error = np.sum(loss_error + slope * eta_error + kind.curvature(eta) * eta_error**2)
+        error += 2 * np.linalg.norm(b) * np.linalg.norm(root_error(self.prior_root, b))
+        error += root_roughness(self.prior_root) * (b @ b + 2 * d)
+        error += 8 * EPSILON * (abs(value) + b @ b + np.sum(np.abs(logs)) + constant)
+        return value, float(error)
+
+
+def _condition(root: np.ndarray) -> np.ndarray:
+    """|R^-1| |R|, which scales of the coefficients leave alone."""
+    inverse = solve_triangular(root, np.eye(len(root)), lower=True)
+    return np.abs(inverse) @ np.abs(root)
+
+
+def root_error(root: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """At least what rounding does to b, to R b and back."""
+    return (len(b) + 2) * EPSILON * (_condition(root) @ np.abs(b))
+
+
+def root_roughness(root: np.ndarray) -> float:
+    """At least the norm of R^-1 (R R' - covariance) R^-T for a Cholesky factor R.
+
+    With v this number, the two priors' log evidence differs by at most v (|b|^2 + 2 d), b the mode:
+    their log densities differ by at most v (|b|^2 + d) / 2 at b, but for v^2, and under the
+    posterior, which is strongly log-concave, the distance to the mode is stochastically smaller
+    than that of a standard normal vector to 0.
+    """
+    return float((len(root) + 1) * EPSILON * np.linalg.norm(_condition(root), 2) ** 2)
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """The regression in coordinates z, of which the posterior's curvature at 0 is about I."""
+    """The regression in coordinates z, of which the posterior's curvature at 0 is about I.
+
+    Numbers called an error bound what rounding can have done to the one they are named after.
+    """
 
     regression: Regression
     mode: np.ndarray  # m
-    map: np.ndarray  # L
+    to_beta: np.ndarray  # L
+    to_b: np.ndarray  # z to coordinates b where the prior is standard: C = to_b' to_b
+    b: np.ndarray  # m there
     energy: float  # F(m)
+    energy_error: float
     eta: np.ndarray  # at m
+    eta_error: np.ndarray
     rows: np.ndarray  # a_i, (rows, columns)
+    row_error: np.ndarray  # of the norm of a_i
     curvature: np.ndarray  # w_i
     skewness: np.ndarray  # t_i
     prior: np.ndarray  # C
-    slope: float  # at least |gamma|
+    gradient: float  # at least |gamma|
+    gradient_error: float  # part of it
     share: float  # at most the smallest eigenvalue of C
     log_volume: float  # log |det L|
-    half: np.ndarray  # the map to b, where the prior is standard: C = half' half
-    b: np.ndarray  # m there
 
     @property
     def log_scale(self) -> float:
-        """log p(y) less the log-integral of exp(-(F(m + L z) - F(m))) over z."""
+        """log p(y) less the log-integral of exp(-(F(m + L z) - F(m))) over z, up to
+        ``energy_error``."""
         return self.log_volume - self.energy
 
 
@@ -91,8 +139,8 @@ def as_regression(x, y, *, family: str, prior_scale, prior_covariance, offset) -
     if offset.shape not in ((), (len(x),)):
         raise InputError(f"`offset` must have one number per row, got shape {offset.shape}")
     columns = x.shape[1]
-    root = _prior_root(prior_scale, prior_covariance, columns)
-    return Regression(x, y, np.broadcast_to(offset, len(x)), root, family)
+    prior_root = _prior_root(prior_scale, prior_covariance, columns)
+    return Regression(x, y, np.broadcast_to(offset, len(x)), prior_root, family)
 
 
 def _numbers(name: str, values) -> np.ndarray:
@@ -119,90 +167,114 @@ def _prior_root(scale, covariance, columns: int) -> np.ndarray:
             raise InputError(f"`prior_scale` must be positive, got {np.min(scale):g}")
         return np.diag(np.broadcast_to(scale, columns))
     covariance = _numbers("prior_covariance", covariance)
-    if covariance.shape != (columns, columns) or not np.allclose(covariance, covariance.T):
+    if covariance.shape != (columns, columns):
         raise InputError(
             f"`prior_covariance` must be a symmetric {columns} x {columns} matrix, got shape"
             f" {covariance.shape}"
         )
+    scale = np.sqrt(np.abs(np.diag(covariance)))
+    apart = np.abs(covariance - covariance.T)
+    if np.any(apart > ASYMMETRY * np.outer(scale, scale)):
+        raise InputError(
+            f"`prior_covariance` must be symmetric; entries differ from their mirror image by up to"
+            f" {apart.max():.2g}: take (C + C.T) / 2"
+        )
     try:
-        return np.linalg.cholesky(covariance)
+        root = np.linalg.cholesky(0.5 * (covariance + covariance.T))
     except np.linalg.LinAlgError:
         raise InputError("`prior_covariance` must be positive definite, and is not") from None
+    rough = root_roughness(root)
+    if not rough <= ROUGHEST_PRIOR:
+        raise InputError(
+            f"`prior_covariance` is too nearly singular: its root is off by {rough:.2g} in"
+            f" floating-point numbers, above {ROUGHEST_PRIOR:.0e}; drop coefficients that others"
+            " determine, or pass X @ root for `X`, with a root of your own and `prior_scale` 1"
+        )
+    return root
 
 
 def whiten(regression: Regression) -> Whitened:
     """Newton's method to the mode, and what holds there whatever was rounded.
 
-    Works in coordinates b with beta = root b, where the prior is standard: H_b = I + X_b' W X_b is
-    never worse conditioned than the data make it.
+    Works in coordinates b with beta = R b, R the prior's root, where the prior is standard:
+    H_b = I + X_b' W X_b is never worse conditioned than the data make it.
     """
-    r, kind = regression, regression.kind
-    x = r.x @ r.root  # of b
+    r, kind, root = regression, regression.kind, regression.prior_root
+    x = r.x @ root  # of b
     b = _newton(r, x)
-    mode = r.root @ b
-    eta = r.offset + r.x @ mode
+    mode = root @ b
+    eta, eta_error = r.predictor(mode)
     w = kind.curvature(eta)
-    hessian = np.eye(len(b)) + (x.T * w) @ x
-    # L = root K'^-1 with K K' the Hessian: L' H L = I.
+    n, d = x.shape
+    size = d + 2
+    hessian = np.eye(d) + (x.T * w) @ x
+    # L = R K'^-1 with K K' the Hessian: L' H L = I.
     try:
         factor = np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
         raise _collinear() from None
-    half = solve_triangular(factor, np.eye(len(b)), lower=True).T
-    rows = x @ half
+    to_b = solve_triangular(factor, np.eye(d), lower=True).T
+    rows = x @ to_b
     # What rounding can have done to a row, to its share of the Hessian, and to the gradient.
-    size = len(b) + 2
-    row_error = size * EPSILON * np.linalg.norm(np.abs(x) @ np.abs(half), axis=1)
-    rough = 4 * np.sum(w * np.linalg.norm(rows, axis=1) * row_error)
-    eta_error = size * EPSILON * (np.abs(r.offset) + np.abs(r.x) @ np.abs(mode))
-    trace = np.sum(w * np.sum(rows**2, axis=1) * (1 + eta_error / EPSILON / len(x)))
-    rough += (len(x) + size) * EPSILON * (trace + np.sum(half**2))
-    gram = half.T @ half + (rows.T * w) @ rows
-    rough += np.linalg.norm(gram - np.eye(len(b)))
+    absolute = np.abs(r.x) @ np.abs(root) @ np.abs(to_b)
+    row_error = 2 * size * EPSILON * np.linalg.norm(absolute, axis=1)
+    norms = np.linalg.norm(rows, axis=1)
+    rough = 4 * np.sum(w * norms * row_error)
+    rough += np.sum(w * norms**2 * (2 * eta_error + (n + size) * EPSILON))
+    rough += (n + size) * EPSILON * np.sum(to_b**2)
+    gram = to_b.T @ to_b + (rows.T * w) @ rows
+    rough += np.linalg.norm(gram - np.eye(d))
     if not rough < TOO_ROUGH:
         raise _collinear()
     inflate = 1 + INFLATION + rough
-    half, rows = half * inflate, rows * inflate
-    residual = kind.mean(eta) - r.y
-    slope = np.linalg.norm(rows.T @ residual + half.T @ b)
-    magnitude = np.abs(kind.mean(eta)) + np.abs(r.y)
-    slope += np.sum(np.linalg.norm(rows, axis=1) * (w * eta_error + len(x) * EPSILON * magnitude))
-    slope += row_error @ np.abs(residual) + size * EPSILON * np.linalg.norm(np.abs(half).T @ abs(b))
-    prior = half.T @ half
-    share = float(np.clip(np.linalg.eigvalsh(prior)[0] - 2 * rough - INFLATION, 0.0, 1.0))
+    to_b, rows, row_error, norms = (a * inflate for a in (to_b, rows, row_error, norms))
+    residual, residual_error = kind.residual(eta, r.y)
+    residual_error = residual_error + w * np.expm1(eta_error)
+    residual_error = residual_error + (n + size) * EPSILON * np.abs(residual)
+    gradient_error = norms @ residual_error + row_error @ np.abs(residual)
+    b_error = root_error(root, b)
+    gradient_error += np.linalg.norm(np.abs(to_b).T @ (b_error + size * EPSILON * np.abs(b)))
+    gradient = np.linalg.norm(rows.T @ residual + to_b.T @ b) + gradient_error
+    prior = to_b.T @ to_b
+    share = np.linalg.eigvalsh(prior)[0] - 16 * size * EPSILON * np.trace(prior)
+    logs = np.append(np.log(np.diag(root)), np.log(np.diag(to_b)))
+    energy, energy_error = r.energy(mode)
     return Whitened(
         regression=r,
         mode=mode,
-        map=r.root @ half,
-        energy=r.energy(mode),
+        to_beta=root @ to_b,
+        to_b=to_b,
+        b=b,
+        energy=energy,
+        energy_error=energy_error + 8 * EPSILON * float(np.sum(np.abs(logs))),
         eta=eta,
+        eta_error=eta_error,
         rows=rows,
+        row_error=row_error,
         curvature=w,
         skewness=kind.skewness(eta),
         prior=prior,
-        slope=float(slope) * (1 + INFLATION),
-        share=share,
-        log_volume=float(np.sum(np.log(np.diag(r.root))) + np.sum(np.log(np.diag(half)))),
-        half=half,
-        b=b,
+        gradient=float(gradient) * (1 + INFLATION),
+        gradient_error=float(gradient_error) * (1 + INFLATION),
+        share=float(np.clip(share, 0.0, 1.0)),
+        log_volume=math.fsum(logs),
     )
 
 
 def _collinear() -> NumericalError:
     return NumericalError(
-        "the columns of `X` are too nearly collinear for floating-point numbers: drop or"
-        " standardise columns, or take a smaller `prior_scale`"
+        "the columns of `X` are too nearly collinear, or their numbers too far apart, for"
+        " floating-point numbers: drop or standardise columns, or take a smaller `prior_scale`"
     )
 
 
 def _newton(r: Regression, x: np.ndarray) -> np.ndarray:
-    """Damped Newton steps to the minimum of |b|^2 / 2 + sum_i phi(eta_i) - y_i eta_i."""
+    """Damped Newton steps to the minimum of |b|^2 / 2 - log p(y | b)."""
     kind = r.kind
 
     def value(b):
-        eta = r.offset + x @ b
-        with np.errstate(over="ignore"):
-            return 0.5 * b @ b + np.sum(kind.cumulant(eta) - r.y * eta)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return 0.5 * b @ b + np.sum(kind.loss(r.offset + x @ b, r.y)[0])
 
     b = np.zeros(x.shape[1])
     now = value(b)
@@ -211,7 +283,7 @@ def _newton(r: Regression, x: np.ndarray) -> np.ndarray:
     for _ in range(STEPS):
         eta = r.offset + x @ b
         w = kind.curvature(eta)
-        gradient = b + x.T @ (kind.mean(eta) - r.y)
+        gradient = b + x.T @ kind.residual(eta, r.y)[0]
         try:
             step = np.linalg.solve(np.eye(len(b)) + (x.T * w) @ x, gradient)
         except np.linalg.LinAlgError:
@@ -220,9 +292,14 @@ def _newton(r: Regression, x: np.ndarray) -> np.ndarray:
         size = 1.0
         while not (then := value(b - size * step)) <= now - 0.25 * size * decrement:
             size *= 0.5
-            if size < 1e-8:  # rounding: nothing is left to gain
+            if size < 1e-8 and decrement < 1e-9 * (1 + now):  # rounding: nothing is left to gain
                 return b - step if decrement < 1e-12 else b
+            if size < 1e-100:
+                return b
+        # Far out e^eta falls by a factor of e per step: longer ones.
+        while decrement > 1 and (further := value(b - 2 * size * step)) < then:
+            size, then = 2 * size, further
         b, now = b - size * step, then
         if decrement < 1e-24:
             return b
-    return b  # wherever that is: the slope left is part of the bound
+    return b  # wherever that is: the gradient left is part of the bound

@@ -15,13 +15,13 @@ import numpy as np
 
 from bracketz.core.precision import double_precision
 from bracketz.errors import NumericalError
-from bracketz.inference.glm.envelope import Envelope
+from bracketz.inference.glm.envelope import DEPTH, Envelope
 from bracketz.inference.glm.families import FAMILIES
-from bracketz.inference.glm.regression import Whitened
+from bracketz.inference.glm.regression import EPSILON, INFLATION, Whitened
 
 #: Numbers in the largest array of a batch.
 BATCH_NUMBERS = 1 << 20
-#: A log-weight above this is no rounding: the envelope does not lie above.
+#: A log-weight above this, and above its rounding, is impossible: the envelope lies above.
 IMPOSSIBLE = 1e-6
 #: Keeps the randomness of tries apart from every other run's.
 STREAM = 0x61A
@@ -33,7 +33,7 @@ class Target(NamedTuple):
     rows: jax.Array  # a_i
     eta: jax.Array
     y: jax.Array
-    half: jax.Array  # the prior's root in z
+    to_b: jax.Array  # z to where the prior is standard
     b: jax.Array
     cumulative: jax.Array  # of the cells' masses
     start: jax.Array
@@ -46,7 +46,7 @@ class Target(NamedTuple):
 def target(at: Whitened, hull: Envelope) -> Target:
     """As the compiled loop wants it."""
     cumulative = np.cumsum(np.exp(hull.log_mass - hull.log_integral))
-    arrays = (at.rows, at.eta, at.regression.y, at.half, at.b, cumulative / cumulative[-1])
+    arrays = (at.rows, at.eta, at.regression.y, at.to_b, at.b, cumulative / cumulative[-1])
     hulls = (hull.start, hull.width, hull.middle, hull.height, hull.slope)
     with double_precision():
         return Target(*(jnp.asarray(a) for a in (*arrays, *hulls)))
@@ -54,10 +54,19 @@ def target(at: Whitened, hull: Envelope) -> Target:
 
 def rise(t: Target, z, family: str):
     """g(z) = F(m + L z) - F(m), for z of shape (tries, columns)."""
-    phi = partial(FAMILIES[family].cumulant, xp=jnp)
-    s, moved = z @ t.rows.T, z @ t.half.T
-    fit = jnp.sum(phi(t.eta + s) - phi(t.eta) - t.y * s, axis=1)
+    s, moved = z @ t.rows.T, z @ t.to_b.T
+    fit = jnp.sum(FAMILIES[family].rise(t.eta, t.y, s, jnp), axis=1)
     return fit + moved @ t.b + 0.5 * jnp.sum(moved * moved, axis=1)
+
+
+def weight_error(at: Whitened, hull: Envelope) -> float:
+    """What rounding can do to the logarithm of a weight that counts: to the linear part of g within
+    the envelope's cells, to the terms of F, and to a convex part that is at most a few ``DEPTH``.
+    """
+    n, d = at.rows.shape
+    convex = 8 * (n + d) * EPSILON * 3 * DEPTH
+    linear = float(hull.start[-1]) * at.gradient_error
+    return 2 * (linear + at.energy_error) + convex + INFLATION
 
 
 def draw_radius(t: Target, key, count: int):
@@ -76,7 +85,7 @@ def draw_radius(t: Target, key, count: int):
 @partial(jax.jit, static_argnames=("family", "count"))
 def _batch(t: Target, key, family: str, count: int):
     key_radius, key_direction, key_accept = jax.random.split(key, 3)
-    columns = t.half.shape[1]
+    columns = t.to_b.shape[1]
     r, log_envelope = draw_radius(t, key_radius, count)
     direction = jax.random.normal(key_direction, (count, columns))
     direction = direction / jnp.linalg.norm(direction, axis=1, keepdims=True)
@@ -100,8 +109,12 @@ def batch_size(rows: int, columns: int, *, wanted: float) -> int:
     return 1 << int(np.log2(min(max(wanted, 64.0), largest)))
 
 
-def run_batch(at: Whitened, t: Target, seed: int, number: int, count: int) -> Tries:
+def run_batch(
+    at: Whitened, t: Target, seed: int, number: int, count: int, rounding: float = 0.0
+) -> Tries:
     """Batch ``number``, whose randomness depends on the seed, its number and its size only.
+
+    ``rounding``: ``weight_error``.
 
     Raises:
         NumericalError: a weight is above 1 or not a number: the arithmetic broke.
@@ -111,9 +124,10 @@ def run_batch(at: Whitened, t: Target, seed: int, number: int, count: int) -> Tr
         key = jax.random.fold_in(key, number)
         out = _batch(t, key, at.regression.family, count)
         log_weights, kept, z = (np.asarray(a) for a in out)
-    if not np.max(log_weights) < IMPOSSIBLE:
+    if not np.max(log_weights) < IMPOSSIBLE + rounding:
         raise NumericalError(
-            f"a weight of e^{np.max(log_weights):.3g} exceeds 1, which the envelope rules out: the"
-            " arithmetic broke; standardise the columns of `X`"
+            f"a weight of e^{np.max(log_weights):.3g} exceeds 1, which the envelope rules out, by"
+            f" more than rounding, {rounding:.2g}: the arithmetic broke, and `draws` 0 is not to be"
+            " trusted either; report it with the data"
         )
-    return Tries(np.minimum(log_weights, 0.0), at.mode + z[kept] @ at.map.T)
+    return Tries(np.minimum(log_weights, 0.0), at.mode + z[kept] @ at.to_beta.T)
