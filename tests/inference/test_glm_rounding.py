@@ -148,6 +148,19 @@ def test_an_envelope_that_does_not_fall(soon):
             envelope(dataclasses.replace(falls, gradient=gradient), 1)
 
 
+@pytest.mark.parametrize("family", ["logistic", "poisson"])
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_a_row_far_out(family, scale):
+    """A mean of 0 times one that overflows is a number all the same."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
+    X[3] *= 1e8
+    y = rng.integers(0, 2, 30) * (np.arange(30) != 3)
+    answer = bz.certify_glm(X, y, family=family, prior_scale=scale, draws=0)
+    low, high = answer.deterministic
+    assert -1000 < low <= high <= 0
+
+
 def prepared(X, y, family, scale=1.0):
     given = {"prior_scale": scale, "prior_covariance": None, "offset": None}
     return whiten(as_regression(X, y, family=family, **given))

@@ -152,8 +152,11 @@ class Poisson(Family):
         return np.ones_like(eta)
 
     def mean_rise(self, eta, variance, eta_error=0.0):
-        with np.errstate(over="ignore"):
-            return np.exp(eta + eta_error) * np.expm1(0.5 * variance) * (1 + EPSILON)
+        eta, half = eta + eta_error, 0.5 * variance
+        with np.errstate(over="ignore", invalid="ignore"):
+            small = np.exp(eta) * np.expm1(half)
+            rise = np.where(half < 1, small, np.exp(eta + half) - np.exp(eta))
+            return rise * (1 + EPSILON * (1 + np.abs(eta) + half))
 
 
 def _least_loss(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
