@@ -348,7 +348,7 @@ BAD = [
     (("sandwich", "models.py:four", "--set", "n=9"), "a model made in its file"),
     (("sandwich", "models.py:four", "--data", "my.csv", "--observe", "y"), "exact posterior"),
     (("simulate", "models.py:four", "--data", "my.csv", "--out", "s.npz"), "leave it out"),
-    (("sandwich", "clustering", "--reference"), "a prior and a likelihood alone"),
+    (("sandwich", "clustering", "--reference"), "a prior and a likelihood, and for inferred"),
     (("sandwich", "clustering", "--stan-data", "my.csv"), "--stan-data is for Stan programs"),
     (("sandwich", "raises.py:model"), "raises.py, line 2: ZeroDivisionError: division by zero"),
     (("sandwich", "wrong.py:model"), "wrong.py, line 1: SyntaxError"),
