@@ -10,7 +10,7 @@ import pytest
 from jax.scipy.stats import norm
 
 import bracketz as bz
-from bracketz.inference.evidence import FromEnds
+from bracketz.engine.anneal import FromStates
 from bracketz.inference.interval import Twin, Twins
 from bracketz.paths import Tempered
 
@@ -101,7 +101,7 @@ def test_reverse_runs_begin_at_the_states_they_are_given():
     y = np.zeros((3, 2))
     states = [model.sample_prior(jax.random.key(k), (3, 2)) for k in range(4)]
     stacked = jax.tree.map(lambda *a: np.stack(a), *states)
-    program = FromEnds(model, y, Tempered().through(4), stacked, each=np.int64(3))
+    program = FromStates(model, y, Tempered().through(4), stacked, each=np.int64(3))
     for chain in range(12):
         begun = program.start_of(jax.random.key(9), jnp.uint32(chain))
         same = jax.tree.map(lambda a, b: np.array_equal(a[0], b), begun.states, states[chain // 3])

@@ -1,8 +1,10 @@
 """What the options of a command say of a model and its data."""
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from bracketz.data.table import TABLES, Table, read_table
 from bracketz.errors import InputError, unknown
@@ -29,6 +31,21 @@ class Asked:
     decimal: str | None = None
     missing: str = "refuse"
     leaves_out: bool = True  # whether what runs on the data can leave missing entries out
+
+    @classmethod
+    def given(cls, options: Mapping[str, Any], **more: Any) -> "Asked":
+        """From a command's own arguments (its ``locals()``), of which these are some.
+
+        Args:
+            options: by name; ``model`` is the model's name, and ``json`` leaves notes out.
+            **more: what is not among them.
+
+        Returns:
+            What they say.
+        """
+        names = {f.name for f in dataclasses.fields(cls)} - {"name", "quiet"}
+        here = {name: value for name, value in options.items() if name in names}
+        return cls(options["model"], quiet=options["json"], **here | more)
 
     def __post_init__(self):
         if self.missing not in MISSING:

@@ -70,20 +70,7 @@ def check(
             raise InputError(
                 f"{report} is not empty; add --force to write there, or name another folder"
             )
-    asked = problem.Asked(
-        model,
-        data,
-        components,
-        settings,
-        rows,
-        columns,
-        observe,
-        stan_data,
-        json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-    )
+    asked = problem.Asked.given(locals())
     chosen = problem.without_data(asked).model
     shape = None
     if rows is not None or columns is not None:

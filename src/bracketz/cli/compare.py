@@ -136,18 +136,7 @@ def compare(
     if plot is not None:
         refuse_existing(plot, force)
     names = _names(named, models)
-    asked = problem.Asked(
-        names[0],
-        data,
-        settings=settings,
-        observe=observe,
-        stan_data=stan_data,
-        quiet=json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-        missing=missing,
-    )
+    asked = problem.Asked.given(locals() | {"model": names[0], "components": None})
     parameter, values = ("", ()) if sweep is None else _swept(sweep)
 
     def at(value: float | None) -> tuple[dict[str, "Model"], Any]:
@@ -186,11 +175,7 @@ def compare(
             answer: Any = run_sweep(lambda v: at(v)[0], parameter, values, y, **common)
         else:
             answer = run_compare(chosen, y, **common)
-    if plot is not None:
-        with session.working("drawing"):
-            from bracketz.plots import save_figure
-
-            save_figure(answer.plot(), plot)
+    parsing.save_plot(answer, plot, session)
     if json:
         numbers = answer.to_json()
         tables.print_json(numbers | {"verdict": translated(numbers["verdict"])})

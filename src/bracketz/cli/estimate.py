@@ -62,20 +62,8 @@ def estimate(
     from bracketz.models.missing_data import Incomplete
 
     chosen_estimator = parsing.make_estimator(estimator, context.args)
-    asked = problem.Asked(
-        model,
-        data,
-        components,
-        settings,
-        observe=observe,
-        stan_data=stan_data,
-        quiet=json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-        missing=missing,
-        leaves_out=chosen_estimator.refusal(Incomplete, simulated=True) is None,
-    )
+    leaves_out = chosen_estimator.refusal(Incomplete, simulated=True) is None
+    asked = problem.Asked.given(locals())
     chosen, loaded = problem.observed(asked)
     if refusal := chosen_estimator.refusal(chosen, loaded.simulated):
         raise InputError(refusal)

@@ -38,8 +38,8 @@ def evidence(
     twins: Annotated[
         int,
         typer.Option(
-            help="Data sets simulated at the fitted parameters and put through the same procedure."
-            " Each takes about as long as the measurement itself; 0 leaves them out."
+            help="Simulated data sets like yours to put through the same procedure; each takes"
+            " longer than the measurement itself, and 0 leaves them out."
         ),
     ] = 20,
     starts: Annotated[
@@ -96,19 +96,7 @@ def evidence(
 
     if plot is not None:
         refuse_existing(plot, force)
-    asked = problem.Asked(
-        model,
-        data,
-        components,
-        settings,
-        observe=observe,
-        stan_data=stan_data,
-        quiet=json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-        missing=missing,
-    )
+    asked = problem.Asked.given(locals())
     chosen, loaded = problem.observed(asked)
     knobs: dict[str, Any] = {
         "gap": gap,
@@ -134,11 +122,7 @@ def evidence(
     with session.working("compiling"):  # until the first bar
         answer = run_evidence(chosen, loaded, session=session, **knobs)
     answer = problem.named_as(asked, chosen, answer)
-    if plot is not None:
-        with session.working("drawing"):
-            from bracketz.plots import save_figure
-
-            save_figure(answer.plot(), plot)
+    parsing.save_plot(answer, plot, session)
     if json:
         tables.print_json(answer.to_json())
     else:

@@ -161,3 +161,12 @@ def make_session(
         every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))
         store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=every)
     return Session(max_seconds=max_seconds, checkpoint=store, progress=ProgressBar(quiet))
+
+
+def save_plot(answer, path: Path | None, session) -> None:
+    """An answer's picture, where one was asked for."""
+    if path is not None:
+        from bracketz.plots import save_figure
+
+        with session.working("drawing"):
+            save_figure(answer.plot(), path)

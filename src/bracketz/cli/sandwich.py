@@ -115,20 +115,7 @@ def sandwich(
 
     if plot is not None:
         refuse_existing(plot, force)
-    asked = problem.Asked(
-        model,
-        data,
-        components,
-        settings,
-        rows,
-        columns,
-        observe,
-        stan_data,
-        json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-    )
+    asked = problem.Asked.given(locals())
     chosen, loaded = problem.simulated(asked, seed)
     # Nothing said about the path: a model that goes through a pilot brings a schedule of its own.
     along = parsing.make_path(path, schedule, pilot)
@@ -155,11 +142,7 @@ def sandwich(
     )
     with session.working("compiling both directions"):  # until the first bar
         answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
-    if plot is not None:
-        with session.working("drawing"):
-            from bracketz.plots import save_figure
-
-            save_figure(answer.plot(), plot)
+    parsing.save_plot(answer, plot, session)
     if json:
         tables.print_json(answer.to_json())
     else:

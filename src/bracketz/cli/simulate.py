@@ -52,20 +52,7 @@ def simulate(
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz, got {out}")
     refuse_existing(out, force)
-    asked = problem.Asked(
-        model,
-        data,
-        components,
-        settings,
-        rows,
-        columns,
-        observe,
-        stan_data,
-        json,
-        covariates=covariates,
-        drop=drop,
-        decimal=decimal,
-    )
+    asked = problem.Asked.given(locals())
     found = problem.without_data(asked)
     with waiting("simulating", json):
         drawn = found.simulation(rows, columns, seed)

@@ -63,7 +63,7 @@ def print_evidence(answer: "Evidence") -> None:
         title_justify="left",
     )
     for name, value in answer.rows():
-        kind = re.search(r"\((certified|conditional|heuristic)\)$", value)
+        kind = re.search(r"\((certified|conditional|heuristic)[^()]*\)$", value)
         table.add_row(name, Text(value, style=KINDS[kind[1]] if kind else ""))
     console = Console()
     console.print(table)
@@ -196,6 +196,7 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
 
 
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
+    from bracketz.core.results import plus_minus
     from bracketz.inference.comparison import strength
 
     table = plain_table(
@@ -205,16 +206,16 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
         Column("behind", no_wrap=True),
         Column("prob.", no_wrap=True),
         "evidence against",
-        title="intervals: lower end certified, upper end conditional",
+        title="lower ends certified; estimates and upper ends conditional",
         gap=1,
     )
     for c, row in zip(answer.candidates, answer.rows(), strict=True):
-        high = "no bound" if row["high"] is None else f"{row['high']:.1f}"
+        high = "no bound" if row["high"] is None else f"{row['high']:.2f}"
         word = "" if c is answer.best else strength(row["difference"])
         table.add_row(
             c.name + ("" if c.warning is None else " *"),
-            f"{c.log_ml:.1f} ± {c.evidence.standard_error:.1f}",
-            f"[{row['low']:.1f}, {high}]",
+            f"{c.log_ml:.2f} {plus_minus(c.evidence.standard_error)}",
+            f"[{row['low']:.2f}, {high}]",
             f"{row['difference']:.1f}",
             f"{row['probability']:.3f}",
             word.removeprefix("not worth more than a "),

@@ -333,6 +333,13 @@ def finite_json(tree):
     return tree
 
 
+def plus_minus(error: float) -> str:
+    """An error bar in words: never rounded to 0, and said where there is none."""
+    if not math.isfinite(error):
+        return "(no error bar)"
+    return f"± {error:.2f}" if error >= 0.1 else f"± {error:.1g}"
+
+
 def html_table(title: str, rows: list[tuple[str, str]]) -> str:
     """A small table for a notebook."""
     cells = "".join(

@@ -217,3 +217,18 @@ class Reverse(Annealing):
         if self.particles > 1:
             carry = self.resampling(key_resample, carry)
         return carry, report
+
+
+@pytree_dataclass
+class FromStates(Reverse):
+    """Reverse runs, of which ``each`` in a row begin at one of several states; ``exact`` has them
+    along its leading axis."""
+
+    particles: int = static(default=1)
+    each: Any = 1
+
+    def start_of(self, key, chain):
+        count = jax.tree.leaves(self.exact)[0].shape[0]
+        mine = jnp.minimum(chain // self.each, count - 1).astype(int)
+        states = jax.tree.map(lambda a: jnp.asarray(a)[mine][None], self.exact)
+        return Particles(self.settled(key, states), jnp.zeros(1))

@@ -16,7 +16,8 @@ from bracketz.data.identity import identity, model_label
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
 from bracketz.inference.comparison import Candidate, Comparison
-from bracketz.inference.evidence import Settings, observed
+from bracketz.inference.evidence import observed
+from bracketz.inference.procedure import Settings
 from bracketz.models.factored import Factored
 from bracketz.models.missing_data import Incomplete
 

@@ -163,8 +163,8 @@ class Comparison:
             lead = min(self.log_bayes_factor(c).low for c in self.candidates[1:])
             return (
                 f"decided: {best.name}, ahead of every other by at least {lead:.1f} nats"
-                f" ({strength(lead)}); conditional on the forward runs having found every region"
-                f" that matters{checked}."
+                f" ({strength(lead)}), by intervals of {self.confidence:.0%} each; conditional on"
+                f" the forward runs having found every region that matters{checked}."
             )
         rivals = self.rivals
         names = ", ".join(c.name for c in rivals[:3])

@@ -16,12 +16,11 @@ import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.core.results import Combine, Seconds, finite_json, html_table
 from bracketz.core.validation import check_seed, require_at_least
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
-from bracketz.engine.anneal import Particles, Reverse
+from bracketz.engine.anneal import FromStates
 from bracketz.engine.run import run_chains
 from bracketz.engine.session import Session
 from bracketz.errors import InputError
@@ -29,6 +28,8 @@ from bracketz.models.factored import Factored
 from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
 
+#: Keeps the choice of draws apart from every run's randomness.
+DRAWS = 0xD4A5
 #: Of every such bound.
 CONDITION = "conditional on the given states being draws from the posterior"
 
@@ -134,10 +135,11 @@ def conditional_upper(
         states, count = _states(model, posterior)
         with session.working("pilot"):
             prepared = prepare(model, data.y, seed=seed, note=session.progress.note)
-        adopted = jax.vmap(prepared.adopt)(states)
+        chosen = np.random.default_rng([seed, DRAWS]).integers(count, size=chains)
+        adopted = jax.vmap(prepared.adopt)(jax.tree.map(lambda a: a[chosen], states))
         path = Tempered() if prepared.schedule is None else Tempered(prepared.schedule)
         path = path.through(distributions)
-        program = FromDraws(prepared.model, data.y, path, adopted)
+        program = FromStates(prepared.model, data.y, path, adopted)
         outcome = run_chains(
             program,
             path.num_edges,
@@ -160,20 +162,6 @@ def conditional_upper(
         tuple(outcome.log_values.tolist()),
         Seconds(outcome.run_seconds, outcome.compile_seconds),
     )
-
-
-@pytree_dataclass
-class FromDraws(Reverse):
-    """A reverse run that begins at one of several states, chosen at random; ``exact`` has them
-    along its leading axis."""
-
-    particles: int = static(default=1)
-
-    def start(self, key):
-        count = jax.tree.leaves(self.exact)[0].shape[0]
-        chosen = jax.random.randint(key, (1,), 0, count)
-        states = jax.tree.map(lambda a: jnp.asarray(a)[chosen], self.exact)
-        return Particles(self.settled(key, states), jnp.zeros(1))
 
 
 def _states(model: Model, posterior: Any) -> tuple[Any, int]:

@@ -1,6 +1,7 @@
 """What can be said of observed data: a certified lower bound, a conditional upper one, twins."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from bracketz.core.results import (
     Seconds,
     finite_json,
     html_table,
+    plus_minus,
     preparation_rows,
 )
 
@@ -276,16 +278,19 @@ class Evidence:
     def rows(self) -> list[tuple[str, str]]:
         """What a person wants to read of it, as (name, value)."""
         c, i, m, t = self.certificate, self.interval, self.meetings, self.twins
-        point = f"{self.log_ml:.2f} ± {self.standard_error:.2f}"
+        point = f"{self.log_ml:.2f} {plus_minus(self.standard_error)}"
         upper = "none: " + str(self.reason)
         both = f"at least {i.low:.2f}"
         if i.high is not None:
-            upper = f"{self.upper:.2f} ± {self.upper_error:.2f}"
+            upper = f"{self.upper:.2f} {plus_minus(self.upper_error or math.inf)}"
             both = f"[{i.low:.2f}, {i.high:.2f}]"
         waited = f"{m.mean:.1f} proposals on average" if m.met else "never"
         return [
-            ("log evidence", point + ("" if i.high is not None else ", a lower bound")),
-            ("lower bound", f"{self.lower:.2f} ± {self.lower_error:.2f}"),
+            (
+                "log evidence",
+                point + (" (conditional)" if i.high is not None else ", a lower bound"),
+            ),
+            ("lower bound", f"{self.lower:.2f} {plus_minus(self.lower_error)}"),
             (f"{c.confidence:.0%} certificate", f"at least {c.low:.2f} (certified)"),
             ("upper bound", upper + (" (conditional)" if i.high is not None else "")),
             (f"{i.confidence:.0%} interval", f"{both} ({self.sides})"),

@@ -11,7 +11,7 @@ from bracketz.engine.session import Session
 from bracketz.errors import InputError
 from bracketz.inference.compare import compared
 from bracketz.inference.comparison import Comparison
-from bracketz.inference.evidence import Settings
+from bracketz.inference.procedure import Settings
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
 from bracketz.errors import InputError
-from bracketz.models import factored
-from bracketz.models.factored import Factored, Prepared
+from bracketz.models.factored import Factored, Prepared, piloted
 from bracketz.models.factored.prepared import as_it_is
 from bracketz.models.hyper_pilot import DISTRIBUTIONS, search
 from bracketz.models.hyper_reference import begun_at, inferred
@@ -34,7 +33,9 @@ class PreparedHyper(Prepared):
 
 def has_pilot(model: Model, reference: bool | None = None) -> bool:
     """Whether ``prepare`` runs one."""
-    return isinstance(model, Factored) or (inferred(model) is not None and reference is not False)
+    if isinstance(model, Factored):
+        return not model.has_own_kernel
+    return inferred(model) is not None and reference is not False
 
 
 def prepare(
@@ -67,8 +68,9 @@ def prepare(
         What runs, and how it came about.
 
     Raises:
-        InputError: a reference for a model with discrete parameters or fixed hyperparameters, or
-            densities that are no numbers.
+        InputError: a reference for a model with discrete parameters or fixed hyperparameters, the
+            prior as the beginning where it is known by a pool of draws, or densities that are no
+            numbers.
 
     Example:
         >>> import bracketz as bz
@@ -81,8 +83,17 @@ def prepare(
             "a reference is fitted for models of a prior and a likelihood, and for inferred"
             f" hyperparameters; {type(model).__name__} is neither"
         )
-    if inferred(model) is None or reference is False:
-        return factored.prepare(model, y, seed=seed, reference=reference, note=note)
+    if not has_pilot(model, reference):
+        return Prepared(model.suited_to(y), as_it_is)
+    if isinstance(model, Factored):
+        if model.pooled and reference is False:
+            raise InputError(
+                f"the prior of {model.label} is known by a pool of draws, which chains would share:"
+                " only what can begin at a fitted reference runs on it, such as ais; or give a"
+                " sampler"
+            )
+        with double_precision():
+            return piloted(model, y, seed, reference, note)
     began = time.perf_counter()
     model = model.suited_to(y)
     with double_precision():

@@ -13,9 +13,9 @@ from bracketz.check.report import NotApplicable
 from bracketz.check.subject import Subject, jit_draws, jit_once
 from bracketz.core.precision import double_precision
 from bracketz.errors import InputError, NumericalError
-from bracketz.models.factored import Factored, Prepared, prepare
+from bracketz.models.factored import Factored, Prepared, piloted
 from bracketz.models.factored.model import Flattening
-from bracketz.models.factored.prepared import piloted
+from bracketz.models.prepared import prepare
 
 #: States and data sets in one call of a compiled function; others are filled up to it.
 CHUNK = 512

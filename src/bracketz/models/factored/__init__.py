@@ -5,6 +5,6 @@ instead of at the prior, ``prepared`` puts the three together.
 """
 
 from bracketz.models.factored.model import Factored, require_rows
-from bracketz.models.factored.prepared import Prepared, prepare
+from bracketz.models.factored.prepared import Prepared, piloted
 
-__all__ = ["Factored", "Prepared", "prepare", "require_rows"]
+__all__ = ["Factored", "Prepared", "piloted", "require_rows"]

@@ -95,52 +95,9 @@ class Prepared:
         return said | {"acceptance": [list(pair) for pair in self.acceptance]}
 
 
-def prepare(
-    model: Model, y, *, seed: int = 0, reference: bool | None = None, note=lambda sentence: None
-) -> Prepared:
-    """Tune a model's kernels on data and choose where its path begins; then freeze all of it.
-
-    A model with kernels of its own is left as it is. A ``Factored`` one goes through a pilot from
-    the prior (``bracketz.models.factored.pilot``), which uses y and random numbers of its own, and
-    nothing else.
-
-    Args:
-        model: the model.
-        y: the data.
-        seed: everything random follows from it.
-        reference: begin at a fitted reference (True), at the prior (False), or wherever the path is
-            shorter (None).
-        note: told a sentence now and then.
-
-    Returns:
-        What runs, and how it came about.
-
-    Raises:
-        InputError: a reference for a model with discrete parameters, the prior as the beginning
-            where it is known by a pool of draws, or densities that are no numbers.
-
-    Example:
-        >>> import bracketz as bz
-        >>> model = bz.Clustering(components=2)
-        >>> bz.prepare(model, bz.simulate(model, rows=6, columns=2).y).begins_at
-        'prior'
-    """
-    if not isinstance(model, Factored) or model.has_own_kernel:
-        if reference:
-            raise InputError("a reference is fitted for models of a prior and a likelihood alone")
-        return Prepared(model.suited_to(y), as_it_is)
-    if model.pooled and reference is False:
-        raise InputError(
-            f"the prior of {model.label} is known by a pool of draws, which chains would share:"
-            " only what can begin at a fitted reference runs on it, such as ais; or give a sampler"
-        )
-    with double_precision():
-        return piloted(model, y, seed, reference, note)
-
-
 def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> Prepared:
-    """What ``prepare`` does for a model of a prior and a likelihood, whatever it is to be used
-    for."""
+    """What ``bracketz.prepare`` does for a model of a prior and a likelihood, whatever it is to be
+    used for."""
     began = time.perf_counter()
     flat = Flattening(model)
     key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), STREAM)
