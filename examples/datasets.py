@@ -3,7 +3,8 @@
     python examples/datasets.py iris > iris.csv
 
 iris (150 x 4), wine (178 x 13), digits (100 of the 8 x 8 pictures of handwritten 0, 1 and 2, the
-pixels that vary).
+pixels that vary); with a response, in the last column: breast-cancer (569 x 30, ``benign``),
+diabetes (442 x 10, ``progression``).
 """
 
 import csv
@@ -26,7 +27,13 @@ def table(name: str) -> tuple[list[str], np.ndarray]:
         pixels = found.data[:100]
         varying = pixels.std(axis=0) > 1
         return [str(n) for n in np.array(found.feature_names)[varying]], pixels[:, varying]
-    sys.exit(f"no data set '{name}'; choose from iris, wine, digits")
+    if name == "breast-cancer":
+        found = datasets.load_breast_cancer()
+        return [*found.feature_names, "benign"], np.column_stack([found.data, found.target])
+    if name == "diabetes":
+        found = datasets.load_diabetes(scaled=False)
+        return [*found.feature_names, "progression"], np.column_stack([found.data, found.target])
+    sys.exit(f"no data set '{name}'; choose from iris, wine, digits, breast-cancer, diabetes")
 
 
 if __name__ == "__main__":
