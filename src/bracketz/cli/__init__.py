@@ -10,6 +10,7 @@ from typing import Any
 def main() -> None:
     import typer
 
+    from bracketz.caches import cache_folder
     from bracketz.cli.app import app
     from bracketz.cli.words import translated
     from bracketz.errors import InputError, NumericalError
@@ -17,10 +18,7 @@ def main() -> None:
     # Settings of this process, not of the library: double precision throughout, a compilation
     # cache between runs. Both give way to the user's own.
     os.environ.setdefault("JAX_ENABLE_X64", "1")
-    os.environ.setdefault(
-        "JAX_COMPILATION_CACHE_DIR",
-        os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "bracketz"),
-    )
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     usage_error: Any = typer.BadParameter.__mro__[1]  # click's UsageError, wherever typer keeps it
     try:

@@ -19,6 +19,8 @@ from bracketz.cli.options import (
     Seed,
     Settings,
     StanData,
+    TwinScheduler,
+    TwinWorkers,
 )
 from bracketz.cli.words import translated
 from bracketz.errors import InputError, unknown
@@ -111,6 +113,8 @@ def compare(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a picture (.png, .pdf, .svg).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
+    workers: TwinWorkers = None,
+    scheduler: TwinScheduler = None,
     checkpoint: CheckpointFile = None,
     resume: Resume = False,
     seed: Seed = 0,
@@ -170,7 +174,8 @@ def compare(
         what, y, quiet=json, max_seconds=max_seconds, checkpoint=checkpoint, resume=resume
     )
     common = {"session": session, "log_jacobian": log_jacobian} | knobs
-    with session.working("compiling"):  # until the first bar
+    # "compiling": until the first bar.
+    with parsing.helped(session, workers, scheduler), session.working("compiling"):
         if values:
             answer: Any = run_sweep(lambda v: at(v)[0], parameter, values, y, **common)
         else:

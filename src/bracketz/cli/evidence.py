@@ -20,6 +20,8 @@ from bracketz.cli.options import (
     Seed,
     Settings,
     StanData,
+    TwinScheduler,
+    TwinWorkers,
 )
 
 
@@ -73,6 +75,8 @@ def evidence(
         Path | None, typer.Option(help="Save a picture of both sides (.png, .pdf, .svg).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --plot.")] = False,
+    workers: TwinWorkers = None,
+    scheduler: TwinScheduler = None,
     checkpoint: CheckpointFile = None,
     resume: Resume = False,
     seed: Seed = 0,
@@ -119,7 +123,8 @@ def evidence(
         checkpoint=checkpoint,
         resume=resume,
     )
-    with session.working("compiling"):  # until the first bar
+    # "compiling": until the first bar.
+    with parsing.helped(session, workers, scheduler), session.working("compiling"):
         answer = run_evidence(chosen, loaded, session=session, **knobs)
     answer = problem.named_as(asked, chosen, answer)
     parsing.save_plot(answer, plot, session)

@@ -8,8 +8,7 @@ import typer
 
 from bracketz.cli.command import Command, Group
 from bracketz.cli.names import one_of
-from bracketz.cli.options import Json
-from bracketz.errors import InputError
+from bracketz.cli.options import Json, Scheduler, Workers
 
 experiment = typer.Typer(
     name="experiment",
@@ -26,12 +25,6 @@ SpecSeed = Annotated[
     typer.Option(
         help="Instead of the spec's seed.", show_default="the spec's", min=0, max=2**32 - 1
     ),
-]
-Workers = Annotated[
-    int | None, typer.Option(help="Run on this many Dask worker processes here.", min=1, max=1024)
-]
-Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at tcp://host:port.")
 ]
 ExperimentName = Annotated[
     str | None,
@@ -152,10 +145,6 @@ def run_and_sum_up(
     from bracketz.testbed.run.runner import run_experiment
     from bracketz.testbed.store.store import Store
 
-    if workers is not None and scheduler is not None:
-        raise InputError(
-            "--workers starts a cluster here and --scheduler names another; give one of them"
-        )
     bars = ExperimentBars(quiet)
     with Store.open(store, create=True) as opened:
         if workers is None and scheduler is None:

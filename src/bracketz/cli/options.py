@@ -98,3 +98,19 @@ Resume = Annotated[
     bool,
     typer.Option("--resume", help="Continue from --checkpoint; the numbers come out the same."),
 ]
+Workers = Annotated[
+    int | None, typer.Option(help="Run on this many Dask worker processes here.", min=1, max=1024)
+]
+Scheduler = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster at tcp://host:port.")
+]
+TwinWorkers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Try twins on this many Dask workers here.", min=1, max=1024),
+]
+TwinScheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Try twins on the Dask cluster at tcp://host:port."
+    ),
+]

@@ -217,3 +217,11 @@ def refusal(found: Any, name: str) -> InputError:
         if not isinstance(found, type)
         else f"'{attribute}' in {place} is not a bracketz.Model class; see docs/extending.md"
     )
+
+
+def sent_whole() -> None:
+    """What was imported from files goes to workers with its code: they have no such modules."""
+    import cloudpickle
+
+    for module in _IMPORTED.values():
+        cloudpickle.register_pickle_by_value(module)

@@ -5,6 +5,8 @@ import hashlib
 import os
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,22 @@ def make_session(
         every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))
         store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=every)
     return Session(max_seconds=max_seconds, checkpoint=store, progress=ProgressBar(quiet))
+
+
+@contextmanager
+def helped(session, workers: int | None, scheduler: str | None) -> Iterator[None]:
+    """A session with a Dask cluster, where one was asked for."""
+    if workers is None and scheduler is None:
+        yield
+        return
+    from bracketz.cli.own import sent_whole
+    from bracketz.engine.cluster import connected
+
+    with ExitStack() as stack:
+        with session.working("starting the workers"):
+            session.executor = stack.enter_context(connected(workers, scheduler))
+        sent_whole()
+        yield
 
 
 def save_plot(answer, path: Path | None, session) -> None:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from bracketz.cli.experiment import Scheduler, SpecSeed, Workers, print_answer, run_and_sum_up
+from bracketz.cli.experiment import SpecSeed, print_answer, run_and_sum_up
 from bracketz.cli.names import one_of
-from bracketz.cli.options import Json
+from bracketz.cli.options import Json, Scheduler, Workers
 from bracketz.errors import InputError
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,6 +48,9 @@ class Session:
         checkpoint: where chains are kept; None: nowhere.
         progress: who watches (``begin``, ``advance``, ``end``, ``note``, and ``working`` if it
             likes); None: nobody.
+        executor: who takes work that can be done side by side (twins): anything with ``submit``,
+            such as a ``distributed.Client`` of Dask or a pool of ``concurrent.futures``; None:
+            it is done here, one after the other.
 
     Raises:
         InputError: ``max_seconds`` is not positive.
@@ -65,6 +68,7 @@ class Session:
         max_seconds: float | None = None,
         checkpoint: Checkpoint | None = None,
         progress: Progress | None = None,
+        executor: Any = None,
     ):
         if max_seconds is not None and not max_seconds > 0:
             raise InputError(f"`max_seconds` must be positive, got {max_seconds}")
@@ -72,6 +76,7 @@ class Session:
         self.max_seconds = max_seconds
         self.checkpoint = checkpoint
         self.progress: Progress = progress or Silent()
+        self.executor = executor
         #: While True the deadline is not looked at: a first, small answer is always finished.
         self.must_finish = False
 

@@ -83,7 +83,7 @@ def observed(model: Model, y, settings: Settings, session: Session, prefix: str 
     """``evidence`` of data as the model wants them; ``prefix`` begins the names of all streams."""
     clock, first = Clock(), settings.first
     procedure = Procedure(model, settings, session, prefix)
-    ready, runs = procedure.begin(y)
+    ready, runs = procedure.begin(y, settings.seed)
     top = settings.max_effort or max(runs.path.last_effort, first or 0)
     low = first or min(runs.path.first_effort, top, ready.first_effort)
     runs.path.at(low, runs.model, runs.model.num_rows(y), 1)  # refuse before the work

@@ -139,11 +139,10 @@ class Procedure:
     session: Session
     prefix: str = ""
 
-    def begin(self, y, prefix: str = "", seed: int | None = None) -> tuple[Prepared, Runs]:
+    def begin(self, y, seed: int) -> tuple[Prepared, Runs]:
         """The model made ready, and its forward runs."""
-        seed, prefix = self.settings.seed if seed is None else seed, self.prefix + prefix
         chains = BATCH * self.settings.starts
-        with self.session.working(f"{prefix}pilot"):
+        with self.session.working(f"{self.prefix}pilot"):
             ready = prepare(
                 self.model,
                 y,
@@ -153,9 +152,7 @@ class Procedure:
                 note=self.session.progress.note,
             )
         path = Tempered() if ready.schedule is None else Tempered(ready.schedule)
-        runs = Runs(
-            ready.model, y, path, 1, 1, BATCH * self.settings.starts, seed, self.session, prefix
-        )
+        runs = Runs(ready.model, y, path, 1, 1, chains, seed, self.session, self.prefix)
         return ready, runs
 
     def decide(self, runs: Runs, low: int, top: int, clock: Clock) -> Design:

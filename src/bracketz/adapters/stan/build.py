@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bracketz.caches import cache_folder
 from bracketz.errors import InputError
 
 SHIM = Path(__file__).with_name("shim.cpp")
@@ -82,12 +83,6 @@ def build(text: str, folder: Path | None = None) -> Path:
     return link(tools, compiled(tools, program), compiled(tools, shim))
 
 
-def cache_folder() -> Path:
-    """Where compiled programs are kept: ``BRACKETZ_CACHE``, or the user's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("BRACKETZ_CACHE") or Path(base) / "bracketz") / "stan"
-
-
 @cache
 def find_tools(chosen: str | None = None) -> Tools:
     """httpstan's folder and a compiler: the ``chosen`` one, or the first on the path.
@@ -136,7 +131,7 @@ def shortened(complaint: str) -> str:
 def compiled(tools: Tools, code: str) -> Path:
     """The object file of C++ code."""
     command = [tools.compiler, *FLAGS, "-isystem", tools.home / "include"]
-    target = cache_folder() / f"{digest(code, *command, tools.version)}.o"
+    target = cache_folder() / "stan" / f"{digest(code, *command, tools.version)}.o"
 
     def make(out: Path) -> None:
         source = out.with_suffix(".cpp")
@@ -150,7 +145,7 @@ def link(tools: Tools, *objects: Path) -> Path:
     """The shared library of objects and Stan's libraries, which it finds where httpstan is."""
     lib = tools.home / "lib"
     options = [f"-L{lib}", *(f"-l{name}" for name in LIBRARIES), f"-Wl,-rpath,{lib}"]
-    target = cache_folder() / f"{digest(*objects, *options)}.so"
+    target = cache_folder() / "stan" / f"{digest(*objects, *options)}.so"
     command = [tools.compiler, "-shared", *objects, *options, "-o"]
     return kept(target, lambda out: compile_or_refuse([*command, out]))
 

@@ -10,47 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bracketz.errors import InputError
+from bracketz.engine.cluster import connected
 from bracketz.testbed.run.execute import execute_remotely, failure
 from bracketz.testbed.run.runner import Ended, Executor, Watcher
 from bracketz.testbed.spec.tasks import Task
-
-CONNECT_SECONDS = 5
 
 
 @contextmanager
 def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
     """An executor on ``workers`` new processes here, or on the cluster whose scheduler is at
     ``scheduler``."""
-    try:
-        import distributed
-    except ImportError:
-        raise InputError(
-            "`workers` and `scheduler` need Dask; pip install 'bracketz[dask]'"
-        ) from None
-    if scheduler is None:
-        # One thread per worker: a task already uses every core JAX shows it.
-        with (
-            distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=None,
-                host="127.0.0.1",
-                silence_logs=50,
-            ) as local,
-            distributed.Client(local) as client,
-        ):
-            yield on(client)
-        return
-    try:
-        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        reason = str(error).split("\n")[0]
-        raise InputError(
-            f"no Dask scheduler answers at '{scheduler}' ({reason}); give tcp://host:port"
-        ) from None
-    with client:
+    with connected(workers, scheduler) as client:
         yield on(client)
 
 

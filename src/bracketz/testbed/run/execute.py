@@ -10,6 +10,7 @@ from typing import Any
 
 from bracketz._version import __version__
 from bracketz.data.identity import identity, is_description
+from bracketz.engine.cluster import prepare_process
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
 from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
@@ -92,16 +93,6 @@ def execute_remotely(content: str) -> TaskResult:
     """``execute`` for a task as JSON: what a Dask worker is sent."""
     prepare_process()
     return execute(Task.from_json(content))
-
-
-def prepare_process() -> None:
-    """A compilation cache shared with other processes here, unless the user chose otherwise."""
-    import jax
-
-    folder = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        jax.config.update("jax_compilation_cache_dir", os.path.join(folder, "bracketz"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
 @functools.cache

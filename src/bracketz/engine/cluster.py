@@ -1,0 +1,59 @@
+"""Other processes: a Dask cluster, started here or already there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from bracketz.caches import cache_folder
+from bracketz.errors import InputError
+
+CONNECT_SECONDS = 5
+
+
+@contextmanager
+def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """A ``distributed.Client`` of ``workers`` new processes here, or of the cluster whose scheduler
+    is at ``scheduler``."""
+    if workers is not None and scheduler is not None:
+        raise InputError(
+            "`workers` starts a cluster here and `scheduler` names another; give one of them"
+        )
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(
+            "`workers` and `scheduler` need Dask; pip install 'bracketz[dask]'"
+        ) from None
+    if scheduler is None:
+        # One thread per worker: a task already uses every core JAX shows it.
+        with (
+            distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                host="127.0.0.1",
+                silence_logs=50,
+            ) as local,
+            distributed.Client(local) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(
+            f"no Dask scheduler answers at '{scheduler}' ({reason}); give tcp://host:port"
+        ) from None
+    with client:
+        yield client
+
+
+def prepare_process() -> None:
+    """A compilation cache shared with other processes here, unless the user chose otherwise."""
+    import jax
+
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
