@@ -13,10 +13,12 @@ from datasets import table
 import bracketz as bz
 
 
-def main(distributions: int | None = None) -> bz.Comparison:
+def main(
+    components: tuple[int, ...] = (1, 2, 3, 4), distributions: int | None = None
+) -> bz.Comparison:
     _, values = table("iris")
     y, log_jacobian = bz.standardized(values)
-    models = [bz.InferredClustering(components=k) for k in (1, 2, 3, 4)]
+    models = [bz.InferredClustering(components=k) for k in components]
     answer = bz.compare(
         models,
         y,

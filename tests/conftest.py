@@ -37,6 +37,7 @@ from bracketz.engine.devices import use_all_cores
 from tiny_instances import DISCRETE, TINY
 
 use_all_cores()
+gc.set_threshold(100_000, 50, 1000)  # a twentieth of the time
 
 
 def unit_of_work(nodeid: str) -> str:
@@ -86,6 +87,13 @@ def forget_compiled_programs():
     if pieces_of_memory() > 30_000:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture
+def short_pilots(monkeypatch):
+    """Those of hyperparameters take a second, and are of little use."""
+    monkeypatch.setattr("bracketz.models.hyper_pilot.SWEEPS", 20)
+    monkeypatch.setattr("bracketz.models.hyper_pilot.DISTRIBUTIONS", 24)
 
 
 def pieces_of_memory() -> float:

@@ -55,12 +55,12 @@ def test_a_users_own_class_on_the_command_line():
 
 
 @pytest.mark.slow
-def test_irises_are_more_than_one_cluster(capsys):
+def test_irises_are_more_than_one_cluster(capsys, short_pilots):
     """A short run of the example: one cluster is far behind, by over 100 nats."""
     sys.path.insert(0, str(ROOT / "examples"))
     from compare_iris import main
 
-    answer = main(distributions=64)
+    answer = main((1, 2), distributions=48)
     found = {c.components: c.log_ml for c in answer.candidates}
     assert answer.best.components > 1 and found[1] < answer.best.log_ml - 100
     assert "certified" in capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_the_example_is_short():
     "page",
     ["README.md", *(str(p.relative_to(ROOT)) for p in sorted((ROOT / "docs").rglob("*.md")))],
 )
-def test_python_blocks_in_the_docs_run(page, tmp_path, monkeypatch):
+def test_python_blocks_in_the_docs_run(page, tmp_path, monkeypatch, short_pilots):
     monkeypatch.chdir(tmp_path)
     for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S):
         exec(compile(block, page, "exec"), {"__name__": "docs"})

@@ -57,9 +57,8 @@ def test_the_page_has_every_mistake():
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_models_pass(name, level):
     """False-positive rate: 1 % per run; deterministic for the seeds."""
-    for seed in (0, 1) if level == "quick" else (0,):
-        report = bz.check.run(RIGHT[name].model(), level=level, seed=seed, keep_going=True)
-        assert report.passed, str(report)
+    report = bz.check.run(RIGHT[name].model(), level=level, seed=0, keep_going=True)
+    assert report.passed, str(report)
 
 
 @pytest.mark.slow

@@ -462,7 +462,7 @@ def test_bad_input_gets_one_sentence(bracketz, sim, tmp_path, words, sentence):
 
 
 @pytest.fixture
-def table(bracketz, tmp_path):
+def table(bracketz, tmp_path, short_pilots):
     """A .csv of observed data with a header."""
     y = np.random.default_rng(0).normal(size=(6, 2)) + 3 * (np.arange(6) % 2)[:, None]
     (tmp_path / "y.csv").write_text("a,b\n" + "\n".join(f"{u},{v}" for u, v in y))

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import math
 import re
 import sys
 import time
@@ -253,7 +254,7 @@ def test_a_comparison_fits(capsys, monkeypatch):
     print_comparison(Comparison(candidates, 0.95, 0, 0, Seconds(3.0, 4.0), -12.0, 3), True)
     out = capsys.readouterr().out
     assert "…" not in out and not too_long(out)
-    assert "-14444.7 ± 10.2" in out and "1001.0" in out and "bare mention" in out
+    assert "-14444.70 ± 10 " in out and "1001.0" in out and "bare mention" in out
     assert "no bound" in out and "chains did not meet" in out
 
 
@@ -266,3 +267,14 @@ def test_ctrl_c_says_how_to_go_on(screen, monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 130 and capsys.readouterr().err.startswith("stopped; ")
+
+
+def test_numbers_are_never_rounded_to_more_than_is_known():
+    from bracketz.cli.tables import outwards
+    from bracketz.core.results import plus_minus
+
+    assert outwards(-504.61, -504.59) == ("-504.7", "-504.5")
+    assert outwards(-math.inf, None) == ("-inf", "no bound")
+    errors = {0.0004: "± 0.0004", 0.03: "± 0.03", 0.25: "± 0.25", 2.31: "± 2.3", 14.0: "± 14"}
+    assert {e: plus_minus(e) for e in errors} == errors
+    assert plus_minus(math.inf) == plus_minus(math.nan) == "(no error bar)"

@@ -241,13 +241,13 @@ def test_no_point_lies_above_the_envelope(name):
 
     tolerance = 1e-9 * (1 + abs(at.energy))
     order = np.argsort(-np.linalg.norm(at.rows, axis=1))[:5]
-    for start in [*at.rows[order], *-at.rows[order], *rng.normal(size=(10, d))]:
-        for r in (1e-3, 0.5, 2.0, 6.0):
-            z = r * start / np.linalg.norm(start)
-            assert room(z) >= -tolerance
-            assert (
-                minimize(room, z, method="Nelder-Mead", options={"maxiter": 200}).fun >= -tolerance
-            )
+    starts = [*at.rows[order], *-at.rows[order], *rng.normal(size=(10, d))]
+    for r in (1e-3, 0.5, 2.0, 6.0):
+        places = sorted((r * u / np.linalg.norm(u) for u in starts), key=room)
+        assert room(places[0]) >= -tolerance
+        for z in places[:2]:  # where there is least room the search goes on
+            least = minimize(room, z, method="Nelder-Mead", options={"maxiter": 200}).fun
+            assert least >= -tolerance
 
 
 def test_the_envelope_holds_away_from_the_mode(monkeypatch):

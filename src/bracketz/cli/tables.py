@@ -195,6 +195,13 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
     )
 
 
+def outwards(low: float, high: float | None) -> tuple[str, str]:
+    """The ends of an interval with one decimal, never narrower than it is."""
+    below = math.floor(10 * low) / 10 if math.isfinite(low) else low
+    above = "no bound" if high is None else f"{math.ceil(10 * high) / 10:.1f}"
+    return f"{below:.1f}", above
+
+
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
     from bracketz.core.results import plus_minus
     from bracketz.inference.comparison import strength
@@ -210,12 +217,12 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
         gap=1,
     )
     for c, row in zip(answer.candidates, answer.rows(), strict=True):
-        high = "no bound" if row["high"] is None else f"{row['high']:.2f}"
+        low, high = outwards(row["low"], row["high"])
         word = "" if c is answer.best else strength(row["difference"])
         table.add_row(
             c.name + ("" if c.warning is None else " *"),
             f"{c.log_ml:.2f} {plus_minus(c.evidence.standard_error)}",
-            f"[{row['low']:.2f}, {high}]",
+            f"[{low}, {high}]",
             f"{row['difference']:.1f}",
             f"{row['probability']:.3f}",
             word.removeprefix("not worth more than a "),

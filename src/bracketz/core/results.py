@@ -337,6 +337,8 @@ def plus_minus(error: float) -> str:
     """An error bar in words: never rounded to 0, and said where there is none."""
     if not math.isfinite(error):
         return "(no error bar)"
+    if error >= 1:
+        return f"± {error:.1f}" if error < 10 else f"± {error:.0f}"
     return f"± {error:.2f}" if error >= 0.1 else f"± {error:.1g}"
 
 
