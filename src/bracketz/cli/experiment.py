@@ -146,16 +146,15 @@ def run_and_sum_up(
     from bracketz.testbed.store.store import Store
 
     bars = ExperimentBars(quiet)
-    with Store.open(store, create=True) as opened:
-        if workers is None and scheduler is None:
-            standing = run_experiment(spec, opened, watcher=bars)
-        else:
+    with ExitStack() as stack:
+        somewhere = {}
+        if workers is not None or scheduler is not None:
             from bracketz.testbed.run.cluster import cluster
 
-            with ExitStack() as stack:
-                with waiting("starting the workers", quiet):
-                    executor = stack.enter_context(cluster(workers, scheduler))
-                standing = run_experiment(spec, opened, executor, bars)
+            with waiting("starting the workers", quiet):
+                somewhere["executor"] = stack.enter_context(cluster(workers, scheduler))
+        opened = stack.enter_context(Store.open(store, create=True))
+        standing = run_experiment(spec, opened, watcher=bars, **somewhere)
     with waiting("summing up", quiet):
         return after_run(store, spec.name, standing, PAPERS)
 
