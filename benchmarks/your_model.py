@@ -226,12 +226,12 @@ def four(options) -> tuple[list[Row], list[Table], dict[str, Any]]:
         more, line, details[name] = judge(name, model, options, options.seeds, goals=True)
         rows += more
         lines.append(line)
-        if not options.without_others:
+        if options.others and not options.without_others:
             others, found = compare(name, model, options)
             lines += others
             details[name] |= found
     title = f"four problems: RMS errors (nats) over {options.seeds} data sets, seconds of a call"
-    if not options.without_others:
+    if options.others and not options.without_others:
         title += f" (others: {min(options.others, options.seeds)} data sets)"
     return rows, [Table(title, COLUMNS, lines)], details
 

@@ -177,6 +177,16 @@ def test_covariates_of_a_function(handed):
             np.testing.assert_array_equal(covariates(model), np.column_stack(wanted))
 
 
+def test_a_response_by_another_name(handed, folder):
+    """It is the argument `y`; a column that is an argument by name stays that one."""
+    text = FILES["my.tsv"].replace("y", "weight", 1)
+    (folder / "my.tsv").write_text(text)
+    words = estimate("models.py:regression", "my.tsv")
+    model, data = handed(*words, "--observe", "weight")
+    np.testing.assert_array_equal(data.y, [0.5, 1.5, 0.1, 0])
+    np.testing.assert_array_equal(covariates(model), X[:, None])
+
+
 @pytest.mark.parametrize(
     "words",
     [

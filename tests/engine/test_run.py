@@ -164,6 +164,30 @@ def test_same_bits_in_another_process_on_one_and_on_two_devices(capsys):
         assert answer["values"] == answers[here]["values"]
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "bz.prepare(bz.InferredClustering(2), np.zeros((4, 2)))",
+        "bz.estimate(bz.Clustering(2), np.zeros((4, 2)), bz.AIS(distributions=3), trials=1)",
+        "bz.from_functions(lambda x, y: -(y - x) ** 2, log_prior=lambda x: -x**2 / 2,"
+        " sample_prior=jax.random.normal)",
+    ],
+    ids=("prepare", "estimate", "functions"),
+)
+def test_observed_data_are_computed_with_by_all_cores(first):
+    """JAX counts its devices at the first computation, which must not be before they are set."""
+    text = f"""
+import jax, numpy as np, bracketz as bz
+from bracketz.models import hyper_pilot
+hyper_pilot.SWEEPS, hyper_pilot.DISTRIBUTIONS = 2, 3
+{first}
+from bracketz.engine.devices import _cores
+assert len(jax.devices()) == _cores(), jax.devices()
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def sandwich_command(folder, *more):
     return [
         sys.executable,

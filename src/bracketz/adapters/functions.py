@@ -10,6 +10,7 @@ import numpy as np
 from bracketz.adapters.translate import name_of, source_of, translated
 from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 from bracketz.models.factored.model import one_of
@@ -77,6 +78,7 @@ def from_functions(
         >>> model.log_likelihood(model.unconstrain({"rate": 1.5}), jnp.array([1, 3, 7])).shape
         (3,)
     """
+    use_all_cores()
     for what, function in (
         ("log_likelihood", log_likelihood),
         ("log_prior", log_prior),

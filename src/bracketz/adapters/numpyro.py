@@ -25,6 +25,7 @@ import numpy as np
 from bracketz.adapters.translate import name_of, source_of
 from bracketz.core.precision import double_precision
 from bracketz.core.pytree import pytree_dataclass, static
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 
@@ -88,6 +89,7 @@ def from_numpyro(
         >>> model.simulate(jax.random.key(0), {"m": 0.3}).shape
         (8,)
     """
+    use_all_cores()
     require_numpyro()
     from bracketz.adapters.numpyro_program import ByIdentity
     from bracketz.adapters.numpyro_sites import bind, inspect_model

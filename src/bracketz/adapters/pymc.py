@@ -10,6 +10,7 @@ import numpy as np
 from bracketz.core.model import Shape, State
 from bracketz.core.precision import double_precision
 from bracketz.core.pytree import Array, pytree_dataclass, static
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored.model import Factored
 
@@ -183,6 +184,7 @@ def from_pymc(
         ...     print(list(x), model.log_likelihood(x, model.observed).shape)
         ['mean', 'spread'] (3,)
     """
+    use_all_cores()
     try:
         import pymc  # noqa: F401
     except ImportError as error:

@@ -19,6 +19,9 @@ SIZES = {
     *("groups", "clusters", "components", "classes", "levels", "steps", "horizon", "seed"),
 }
 
+#: Arguments that hold the observations, whatever their column is called.
+RESPONSES = {"y", "obs", "observed", "response", "target", "data"}
+
 
 @dataclass(frozen=True)
 class Arguments:
@@ -154,8 +157,13 @@ def bind(
                 raise _no_number(table, name, word, way_out)
             else:
                 values[name] = table.column(name)
-    sites = tuple(name for name in observe if name not in columns)
-    unused = tuple(n for n in table.names if n not in columns and n not in sites)
+    waiting = [n for n in known if n in RESPONSES and known[n].default is None and n not in values]
+    if len(observe) == len(waiting) == 1 and observe[0] not in columns:
+        values[waiting[0]], columns[waiting[0]] = table.column(observe[0]), observe
+        response = tuple(waiting)
+    taken = {name for which in columns.values() for name in which}
+    sites = tuple(name for name in observe if name not in taken)
+    unused = tuple(n for n in table.names if n not in taken and n not in sites)
     if left := required(function, values):
         rest = unused if covariates is None else tuple(n for n in chosen if n in unused)
         name = _only(left, known, label, table, rest)

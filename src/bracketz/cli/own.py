@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bracketz.core.model import Model
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError, unknown
 
 #: What ``pip install "bracketz[...]"`` brings.
@@ -90,6 +91,7 @@ def imported(path: Path) -> types.ModuleType:
     name = path.stem
     if name in sys.modules and sys.modules[name] is not _IMPORTED.get(name):
         name = f"{name}_"  # a library of the same name stays what it is
+    use_all_cores()  # before its code starts JAX
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise InputError(f"{path} cannot be imported as Python")

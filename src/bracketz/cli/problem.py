@@ -306,7 +306,8 @@ def _of_function(asked: Asked, found: Found, model: Factored) -> Data:
         raise InputError(
             f"no column of {asked.data} is the data of {asked.name}: name it by --observe COLUMN"
         )
-    if asked.observed and (left := [n for n in asked.observed if n not in bound.data]):
+    observed = {column for name in bound.data for column in bound.columns[name]}
+    if left := [n for n in asked.observed if n not in observed]:
         raise InputError(f"{left[0]} is no argument of {asked.name} that is observed")
     found.said(ignored=False, quiet=asked.quiet)
     return Data(model.own_data)

@@ -7,6 +7,7 @@ import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.validation import require_model
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 
@@ -47,6 +48,7 @@ class Data:
 
 def as_data(data, model: Model) -> Data:
     """Accept ``Data`` or a plain array of observations; refuse what cannot be data."""
+    use_all_cores()  # before anything is computed
     require_model(model)
     if isinstance(model, Factored):
         y = data.y if isinstance(data, Data) else data

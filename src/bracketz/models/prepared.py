@@ -6,6 +6,7 @@ from typing import Any
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored, Prepared, piloted
 from bracketz.models.factored.prepared import as_it_is
@@ -78,6 +79,7 @@ def prepare(
         >>> bz.prepare(model, bz.simulate(model, rows=6, columns=2).y).begins_at
         'prior'
     """
+    use_all_cores()
     if reference and not has_pilot(model):
         raise InputError(
             "a reference is fitted for models of a prior and a likelihood, and for inferred"

@@ -51,6 +51,7 @@ def evidences(answer, ax=None):
         axis.axvline(answer.best.range.low, color="black", lw=0.8, ls="--")
     axis.set_yticks(range(count), [c.name for c in answer.candidates], fontsize=9)
     axis.set_ylim(count - 0.5, -0.5)
+    axis.locator_params(axis="x", nbins=5)  # labels of five digits stay apart
     axis.set_xlabel("log evidence  [nats]")
     for label, style in (
         ("certified lower end", {"marker": "d", "color": LOWER}),

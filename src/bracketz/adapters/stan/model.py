@@ -15,6 +15,7 @@ from bracketz.adapters.stan.callback import call, real, seeds, whole
 from bracketz.adapters.stan.library import StanError, flatten
 from bracketz.adapters.stan.split import Split, as_declared
 from bracketz.core.pytree import Array, pytree_dataclass, static
+from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError, unknown
 from bracketz.models.factored.model import Factored, one_of, weighted
 
@@ -175,6 +176,7 @@ def from_stan(
         >>> model = from_stan("linear.stan", "linear.json")  # doctest: +SKIP
         >>> bz.sandwich(model, bz.simulate(model, seed=1))  # doctest: +SKIP
     """
+    use_all_cores()
     text, folder = read_program(program)
     names = (observed,) if isinstance(observed, str) else tuple(observed)
     split = declared(text, folder, read_data(data), names, simulated, prior_only, prior_data)
