@@ -360,7 +360,6 @@ BAD = [
     ((*ESTIMATE, "--data", "bare.csv", "--observe", "y"), "bare.csv has no header line"),
     ((*ESTIMATE, "--data", "words.csv"), "column 'b' of words.csv holds 'red' at row 2"),
     ((*ESTIMATE, "--data", "noy.csv"), "name it by --observe COLUMN"),
-    ((*ESTIMATE, "--data", "noy.csv", "--observe", "a,b"), "unknown site"),
     (("estimate", "models.py:four", "ais"), "models.py:four has no data of its own: give --data"),
     (("estimate", "clustering", "ais"), "clustering has no data of its own: give --data FILE"),
     (("estimate", "models.py:four", "ais", "--data", "long.csv"), "must have shape (4,), got (5"),
