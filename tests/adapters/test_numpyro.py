@@ -456,6 +456,14 @@ def injected(scale):
     return model
 
 
+@pytest.mark.parametrize("wrong", [{"observed": "z"}, {"factors": {"z": "prior"}}], ids=str)
+def test_a_site_that_is_not_there(wrong):
+    def model(y=None):
+        numpyro.sample("y", dist.Normal(numpyro.sample("x", dist.Normal()), 1.0), obs=y)
+
+    assert refused(model, **wrong) == "unknown site 'z'; choose from x, y"
+
+
 def test_injected_densities_belong_to_the_prior():
     """They are observed, and no data."""
     declared = {"x": "prior", "x_jacobian": "prior"}
