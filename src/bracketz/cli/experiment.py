@@ -142,19 +142,19 @@ def run_and_sum_up(
     from bracketz.cli.progress import ExperimentBars, waiting
     from bracketz.papers import PAPERS
     from bracketz.testbed.analysis.status import after_run
-    from bracketz.testbed.run.runner import run_experiment
+    from bracketz.testbed.run.runner import Executor, in_process, run_experiment
     from bracketz.testbed.store.store import Store
 
     bars = ExperimentBars(quiet)
     with ExitStack() as stack:
-        somewhere = {}
+        executor: Executor = in_process
         if workers is not None or scheduler is not None:
             from bracketz.testbed.run.cluster import cluster
 
             with waiting("starting the workers", quiet):
-                somewhere["executor"] = stack.enter_context(cluster(workers, scheduler))
+                executor = stack.enter_context(cluster(workers, scheduler))
         opened = stack.enter_context(Store.open(store, create=True))
-        standing = run_experiment(spec, opened, watcher=bars, **somewhere)
+        standing = run_experiment(spec, opened, executor, bars)
     with waiting("summing up", quiet):
         return after_run(store, spec.name, standing, PAPERS)
 

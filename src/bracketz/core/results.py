@@ -157,7 +157,7 @@ class Estimate:
         known, why = math.isfinite(self.standard_error), self.standard_error_note
         c = self.certificate
         return [
-            ("log evidence", f"{self.log_ml:.2f}" + f" ± {self.standard_error:.2f}" * known),
+            ("log evidence", f"{self.log_ml:.2f}" + f" {plus_minus(self.standard_error)}" * known),
             *([] if known else [("error bar", f"none: {why}" if why else "none")]),
             ("side", f"{self.side}: {self.side.meaning}"),
             *([(f"{c.confidence:.0%} certificate", f"at least {c.low:.2f}")] if c else []),
@@ -334,8 +334,8 @@ def finite_json(tree):
 
 
 def plus_minus(error: float) -> str:
-    """An error bar in words: never rounded to 0, and said where there is none."""
-    if not math.isfinite(error):
+    """An error bar in words: never 0, and said where there is none."""
+    if not 0 < error < math.inf:
         return "(no error bar)"
     if error >= 1:
         return f"± {error:.1f}" if error < 10 else f"± {error:.0f}"

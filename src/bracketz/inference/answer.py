@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table, preparation_rows
+from bracketz.core.results import (
+    Certificate,
+    Seconds,
+    finite_json,
+    html_table,
+    plus_minus,
+    preparation_rows,
+)
 from bracketz.inference.plan import Seen, spread
 
 
@@ -260,10 +267,10 @@ class Sandwich:
         by = "BAR" if self.log_ml_by == "bennett" else self.log_ml_by
         jeffreys = self.jeffreys_bound
         return [
-            ("lower bound", f"{self.lower:.2f} ± {self.lower_error:.2f}"),
-            ("upper bound", f"{self.upper:.2f} ± {self.upper_error:.2f}"),
+            ("lower bound", f"{self.lower:.2f} {plus_minus(self.lower_error)}"),
+            ("upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)}"),
             ("gap", f"{self.gap:.2f} nats (goal {self.target:g})"),
-            (f"log evidence ({by})", f"{self.log_ml:.2f} ± {self.standard_error:.2f}"),
+            (f"log evidence ({by})", f"{self.log_ml:.2f} {plus_minus(self.standard_error)}"),
             (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
             *([] if jeffreys is None else [("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")]),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),

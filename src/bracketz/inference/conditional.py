@@ -16,7 +16,7 @@ import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.results import Combine, Seconds, finite_json, html_table
+from bracketz.core.results import Combine, Seconds, finite_json, html_table, plus_minus
 from bracketz.core.validation import check_seed, require_at_least
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
@@ -74,7 +74,7 @@ class ConditionalUpper:
     def rows(self) -> list[tuple[str, str]]:
         """What a person wants to read of it, as (name, value)."""
         return [
-            ("conditional upper bound", f"{self.upper:.2f} ± {self.upper_error:.2f}"),
+            ("conditional upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)}"),
             ("condition", self.condition),
             ("draws", f"{self.draws:,}"),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, reverse"),

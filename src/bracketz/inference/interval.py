@@ -116,7 +116,8 @@ class Twins:
         return (
             f"the interval held the truth in {self.covered} of {self.count}{bounded}, the estimate"
             f" was off by {self.bias:+.2f} on average, and a margin of {self.margin:.2f} on both"
-            f" sides would have held all (truths known to ± {self.truth_error:.2f}; {self.told})"
+            f" sides would have held all (truths known to {plus_minus(self.truth_error)};"
+            f" {self.told})"
         )
 
     @property

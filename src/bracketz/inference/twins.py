@@ -95,8 +95,8 @@ def _elsewhere(tasks: list[Task], session: Session, clock: Clock) -> Iterator[Tw
             except Exception as error:  # not sent, or its worker died
                 raise InputError(
                     f"a twin did not come back from the workers ({type(error).__name__}:"
-                    f" {str(error).splitlines()[0] if str(error) else 'no reason given'}); leave"
-                    " the executor out to have twins tried here"
+                    f" {str(error).splitlines()[0] if str(error) else 'no reason given'}); run"
+                    " without workers to have twins tried here"
                 ) from error
         clock.run += seconds.run
         clock.compile += seconds.compile
