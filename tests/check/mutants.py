@@ -983,6 +983,22 @@ _INFERRED = (
         ("inferred-low-rank",),
     ),
     Mutant(
+        "exchange-forgets-the-left-law",
+        "Scale goes from factor to factor as if the left variance had no prior scale.",
+        "models/low_rank/inferred.py",
+        "- self.left.scale * jnp.exp(shift) / hyper.left_variance",
+        "- self.right.scale * jnp.exp(shift) / hyper.left_variance",
+        ("inferred-low-rank",),
+    ),
+    Mutant(
+        "exchange-scales-the-factor-twice",
+        "The right factor is multiplied by the variance's factor and not by its root.",
+        "models/low_rank/inferred.py",
+        "state.latent.right * jnp.exp(shift / 2)",
+        "state.latent.right * jnp.exp(shift)",
+        ("inferred-low-rank",),
+    ),
+    Mutant(
         "inverse-gamma-draws-a-precision",
         "A draw of the variance is the gamma over its scale, that is, the precision.",
         "numerics/conjugate.py",

@@ -9,7 +9,8 @@ what is integrated out there stays integrated out. A sweep at powers b is
 
     1. the model's own sweep at the present eta;
     2. theta | state, y (what is integrated out is instantiated), then all of eta | theta, state, y;
-       theta is forgotten.
+       theta is forgotten;
+    3. whatever else the model moves (``further_moves``).
 
 Given theta and the latents the hyperparameters are independent, each with its conjugate posterior
 (``conjugate``), so step 2 draws them as one block. With the latents fixed it is reversible: p(eta)
@@ -33,6 +34,7 @@ from bracketz.core.pytree import unchecked
 from bracketz.core.validation import require_components, require_positive, require_squares
 from bracketz.errors import InputError
 from bracketz.kernels.compose import Compose
+from bracketz.numerics.gamma import log_gamma
 
 
 class InferredState(NamedTuple):
@@ -95,7 +97,13 @@ class Hierarchical(Collapsed, Model, Enumerable):
     def kernel(self, y, powers) -> Kernel:
         plain = self.typical.kernel(y, powers)
         sweep = ScoredLatentSweep if isinstance(plain, ScoredKernel) else LatentSweep
-        return Compose((sweep(self, y, powers), HyperUpdate(self, y, powers)))
+        own = (sweep(self, y, powers), HyperUpdate(self, y, powers))
+        return Compose((*own, *self.further_moves(self.hyper_law(jnp.mean(powers)))))
+
+    def further_moves(self, laws) -> tuple[Kernel, ...]:
+        """Kernels at the end of a sweep, where the hyperparameters have these laws: for directions
+        that no datum sees and the conjugate updates creep along. Missing entries change nothing."""
+        return ()
 
     @property
     def twin_told(self):
@@ -276,7 +284,7 @@ class HyperUpdate(Reversible):
         value = self.parameter_conditional(state).sample(key_parameters)
         posteriors = self.posteriors(state, self.wrap(self.model.at(state.hyper), value))
         shapes = [posterior.gammas for posterior in posteriors]
-        noise = jax.random.loggamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
+        noise = log_gamma(key_hyper, jnp.concatenate([jnp.ravel(s) for s in shapes]))
         ends = np.cumsum([0] + [np.size(s) for s in shapes])
         parts = [
             noise[a:b].reshape(jnp.shape(s))

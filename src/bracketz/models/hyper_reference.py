@@ -65,6 +65,9 @@ class FromReference(Hierarchical):
     def log_hyper(self, hyper, share):
         return (1 - share) * log_density(self.q, hyper) + share * log_density(self.priors, hyper)
 
+    def further_moves(self, laws):
+        return self.model.further_moves(laws)
+
     def tiny(self):
         """The model's, with a q that is off in every parameter, and as wide as the priors' grids
         can integrate."""

@@ -201,7 +201,9 @@ class Incomplete(Collapsed, Model):
         sweep = CompletedSweep(self, y, powers)
         if not isinstance(self.model, Hierarchical):
             return sweep
-        return Compose((sweep, IncompleteHyperUpdate(self.model, y, powers, self)))
+        hyper = IncompleteHyperUpdate(self.model, y, powers, self)
+        laws = self.model.hyper_law(jnp.mean(powers))
+        return Compose((sweep, hyper, *self.model.further_moves(laws)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

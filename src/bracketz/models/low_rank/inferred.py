@@ -1,9 +1,13 @@
 """Low rank with its hyperparameters in the state."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from bracketz.core.kernel import Reversible
 from bracketz.core.pytree import pytree_dataclass, static
 from bracketz.errors import InputError
 from bracketz.models.hierarchical import Inferred
@@ -23,8 +27,9 @@ class InferredLowRank(Inferred):
     """Low rank with unknown variances. Only the product of the factors' variances is seen by the
     data; the priors settle the rest.
 
-    Variances have inverse-gamma priors IG(shape, scale). A sweep is ``LowRank``'s own and one
-    conjugate draw of all hyperparameters.
+    Variances have inverse-gamma priors IG(shape, scale). A sweep is ``LowRank``'s own, one
+    conjugate draw of all hyperparameters, and a draw of how the product of the factors' variances
+    is shared out (``Exchange``).
 
     Args:
         components: K, the rank.
@@ -61,6 +66,9 @@ class InferredLowRank(Inferred):
             InverseGamma(self.noise_shape, self.noise_scale),
         )
 
+    def further_moves(self, laws):
+        return (Exchange(laws.left_variance, laws.right_variance),)
+
     def tiny(self):
         return self.with_values(1, 4.2, 3.3, 3.4, 2.1, 3.8, 5.2), (4, 1)
 
@@ -77,3 +85,57 @@ class InferredLowRank(Inferred):
         scale = np.sqrt(state.hyper.right_variance)
         right = state.latent.right * scale[:, None, None]
         return state._replace(latent=LowRankState(right)), log_weight + np.log(scale)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Exchange(Reversible):
+    """Scale from one factor to the other: V -> e^(s/2) V, right variance -> e^s times it, left
+    variance -> e^(-s) times it.
+
+    The data see the left variance times V'V, which stays. So does p(V | right variance) dV: its
+    e^(-s K D / 2) meets the Jacobian e^(s K D / 2). Along the orbit, with respect to ds (the
+    logarithms of the variances are shifted), what is left is the two variances' laws IG(a, b),
+
+        log h(s) = (a_left - a_right) s - b_right e^(-s) / v_right - b_left e^s / v_left,
+
+    whatever y and the powers are. The conjugate updates take a small step along it per sweep, since
+    V holds the right variance and U, instantiated, the left one; the posterior is often wide there.
+
+    The step: a grid of ``POINTS`` shifts of random spacing that has the present state, s = 0, at a
+    random place, of which one is drawn in proportion to h. From each of them the same grid is drawn
+    with the same probability, so h(s) times the probability of going to t is symmetric in s and t:
+    the kernel is its own reversal, for any h and without tuning. Cost: two exponentials per point.
+    """
+
+    left: InverseGamma
+    right: InverseGamma
+
+    def log_along(self, hyper: LowRankHyper, shift):
+        """log h up to a constant."""
+        return (
+            (self.left.shape - self.right.shape) * shift
+            - self.right.scale * jnp.exp(-shift) / hyper.right_variance
+            - self.left.scale * jnp.exp(shift) / hyper.left_variance
+        )
+
+    def step(self, key, state):
+        key_place, key_spacing, key_choice = jax.random.split(key, 3)
+        low, high = np.log(SPACINGS)
+        spacing = jnp.exp(jax.random.uniform(key_spacing, minval=low, maxval=high))
+        shifts = spacing * (jnp.arange(POINTS) - jax.random.randint(key_place, (), 0, POINTS))
+        chosen = jax.random.categorical(key_choice, self.log_along(state.hyper, shifts))
+        return moved(state, shifts[chosen])
+
+
+#: Points of the grid, and the range of their spacing in log variance, drawn evenly in logarithm.
+POINTS, SPACINGS = 16, (0.1, 1.5)
+
+
+def moved(state, shift):
+    """The state so far along the orbit."""
+    right = state.latent.right * jnp.exp(shift / 2)
+    hyper = state.hyper._replace(
+        left_variance=state.hyper.left_variance * jnp.exp(-shift),
+        right_variance=state.hyper.right_variance * jnp.exp(shift),
+    )
+    return state._replace(latent=state.latent._replace(right=right), hyper=hyper)
