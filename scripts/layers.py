@@ -19,6 +19,7 @@ BEGIN, END = "<!-- layers: begin (scripts/layers.py --write) -->\n", "<!-- layer
 #: know each other.
 LAYERS = (
     ("errors", "caches", "_version"),
+    ("outputs",),
     ("plots", "registry", "interchange"),
     ("core",),
     ("kernels", "numerics", "paths"),

@@ -420,7 +420,7 @@ BAD = [
         ("sandwich", "clustering", "--checkpoint", "sim.npz", "--resume"),
         "not a bracketz checkpoint",
     ),
-    (("sandwich", "clustering", "--plot", "sim.npz"), "add --force"),
+    (("sandwich", "clustering", "--plot", "sim.npz"), "must end in .png"),
     (("sandwich", "clustering", "--rows", "ten"), "ten"),
     (("sandwhich", "clustering"), "sandwhich"),
     (("sandwich", "clustering", "--chain", "3"), "--chain"),

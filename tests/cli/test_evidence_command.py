@@ -139,7 +139,7 @@ def test_twins_can_be_added_to_a_finished_run(bracketz, table):
         (("--starts", 9), "--chains must be at least --starts, 9, got 8"),
         (("--confidence", 1), "inside (0, 1), got 1"),
         (("--resume",), "--resume needs --checkpoint"),
-        (("--plot", "y.csv"), "add --force"),
+        (("--plot", "y.csv"), "must end in .png"),
         (("--data", "none.csv"), "no file none.csv"),
     ],
 )

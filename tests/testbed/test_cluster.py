@@ -11,6 +11,7 @@ import time
 import pytest
 from small_experiment import CROSSED, SMALL, values
 
+from bracketz.errors import InputError
 from bracketz.testbed.run.cluster import cluster, on
 from bracketz.testbed.run.runner import Nobody, run_experiment
 from bracketz.testbed.spec.experiment import parse
@@ -70,32 +71,60 @@ def dask(tmp_path):
 
 
 class Killer(Nobody):
-    """After the third task, kills a worker that is running one."""
+    """After the third task kills both workers, and calls another one when it is asked for."""
 
-    def __init__(self, client):
-        self.client = client
-        self.killed = None
+    def __init__(self, client, call):
+        self.client, self.call = client, call
+        self.killed, self.said = [], []
 
     def ended(self, ended, done, seconds_left):
-        if done >= 3 and self.killed is None:
-            pids = self.client.run(os.getpid)
-            busy = [address for address, tasks in self.client.processing().items() if tasks]
-            if busy:
-                self.killed = pids[busy[0]]
-                os.kill(self.killed, signal.SIGKILL)
+        if done >= 3 and not self.killed:
+            self.killed = list(self.client.run(os.getpid).values())
+            for pid in self.killed:
+                os.kill(pid, signal.SIGKILL)
+
+    def note(self, text):
+        self.said.append(text)
+        self.call()
 
 
-def test_with_a_worker_killed_the_values_are_the_same_bits(dask, small_store, tmp_path):
+def test_with_all_workers_killed_the_next_one_goes_on_to_the_same_bits(dask, small_store, tmp_path):
     address, workers = dask
     path = tmp_path / "dask.db"
-    with distributed.Client(address) as client, Store.open(path, create=True) as store:
-        client.wait_for_workers(2, timeout=60)
-        killer = Killer(client)
-        outcome = run_experiment(parse(SMALL), store, on(client), killer)
-        assert outcome.complete and outcome.failed == 0
-        assert killer.killed in [worker.pid for worker in workers]
-        assert len(client.nthreads()) == 1
+    late = []
+
+    def another():
+        late.append(subprocess.Popen([*workers[0].args[:-1], str(tmp_path / "scheduler.json")]))
+
+    try:
+        with distributed.Client(address) as client, Store.open(path, create=True) as store:
+            client.wait_for_workers(2, timeout=60)
+            killer = Killer(client, another)
+            outcome = run_experiment(parse(SMALL), store, on(client), killer)
+            assert outcome.complete and outcome.failed == 0
+            assert sorted(killer.killed) == sorted(worker.pid for worker in workers)
+            assert len(late) == 1 and "no worker is left" in killer.said[0]
+    finally:
+        for process in late:
+            process.kill()
+            process.wait()
     assert values(path) == values(small_store)
+
+
+def test_a_scheduler_that_goes_is_one_sentence(dask, tmp_path):
+    address, _ = dask
+
+    class Ender(Nobody):
+        def ended(self, ended, done, seconds_left):
+            if done == 1:
+                os.kill(int(pid), signal.SIGKILL)
+
+    with distributed.Client(address) as client, Store.open(tmp_path / "s.db", create=True) as store:
+        client.wait_for_workers(2, timeout=60)
+        pid = client.run_on_scheduler(os.getpid)
+        with pytest.raises(InputError, match=r"the Dask scheduler at .* has gone"):
+            run_experiment(parse(SMALL), store, on(client), Ender())
+        assert any(store.status(task.id) == "done" for task in store.tasks(1))
 
 
 def test_workers_started_here_and_the_command_line(tmp_path):
@@ -122,8 +151,6 @@ def test_workers_started_here_and_the_command_line(tmp_path):
 
 
 def test_no_scheduler_is_one_sentence():
-    from bracketz.errors import InputError
-
     for address in ("tcp://127.0.0.1:9", "nonsense://x", "127.0.0.1"):
         with (
             pytest.raises(InputError, match=r"no Dask scheduler answers at .*tcp://host:port"),

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from small_experiment import SMALL
 
+from bracketz.errors import InputError
 from bracketz.testbed import read_frames
 from bracketz.testbed.analysis import measures
 from bracketz.testbed.report.output import write
@@ -169,3 +170,16 @@ def test_hostile_names_stay_text(tmp_path, without_figures):
     write(read_frames(tmp_path / "r.db"), tmp_path / "out")
     text = (tmp_path / "out" / "report.html").read_text()
     assert "<script>alert" not in text and "<img" not in text and "{{data}}" in text
+
+
+def test_a_report_does_not_overwrite_what_is_not_its_own(small_store, tmp_path, without_figures):
+    frames = read_frames(small_store)
+    (tmp_path / "spec.toml").write_text("mine")
+    with pytest.raises(InputError, match=r"spec\.toml exists and was not written by bracketz"):
+        write(frames, tmp_path)
+    assert os.listdir(tmp_path) == ["spec.toml"] and (tmp_path / "spec.toml").read_text() == "mine"
+    (tmp_path / "notes.txt").write_text("mine")
+    for force in (True, False):  # what it wrote once it may write again
+        write(frames, tmp_path, force=force)
+    assert (tmp_path / "spec.toml").read_text() != "mine"
+    assert (tmp_path / "notes.txt").read_text() == "mine"

@@ -162,6 +162,7 @@ def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_t
         "INSERT INTO entries_1 SELECT * FROM entries",
         "DROP TABLE entries",
         "ALTER TABLE entries_1 RENAME TO entries",
+        "DROP TABLE seals",
         "PRAGMA user_version = 1",
         "PRAGMA wal_checkpoint(TRUNCATE)",
     ):
@@ -186,13 +187,33 @@ def test_a_store_of_the_first_format_is_read_as_it_lies_and_brought_up_to_date_t
     )
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE trials SET log_ml = log_ml + 1e-9 WHERE trial = 1",
+        "UPDATE tasks SET content = replace(content, '1', '2')",
+        "DELETE FROM trials WHERE trial = 0",
+    ],
+)
+def test_values_changed_by_hand_are_found_out(small_store, tmp_path, edit):
+    copy = tmp_path / "edited.db"
+    copy.write_bytes(small_store.read_bytes())
+    db = sqlite3.connect(copy)
+    db.execute(edit)
+    db.commit()
+    db.close()
+    for way in (Store.open, Store.read):
+        with pytest.raises(InputError, match="are not those that were computed"):
+            way(copy)
+
+
 def test_the_schema_is_documented():
-    for table in TABLES:
+    for table in (*TABLES, "seals"):
         assert f"CREATE TABLE {table} (" in SCHEMA
     from pathlib import Path
 
     page = (Path(__file__).parents[2] / "docs" / "testbed.md").read_text()
-    for table in TABLES:
+    for table in (*TABLES, "seals"):
         assert f"`{table}`" in page
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from bracketz.check.report import Report
+from bracketz.outputs import write_text
 from bracketz.plots.canvas import save_figure
 
 
@@ -26,8 +27,8 @@ def write_pages(report: Report, folder: Path) -> list[Path]:
         figure.tight_layout()
         saved.append(folder / f"{result.name}.png")
         save_figure(figure, saved[-1], dpi=140)
-    (folder / "report.json").write_text(json.dumps(report.to_json(), indent=2))
-    (folder / "report.html").write_text(_page(report, saved))
+    write_text(folder / "report.json", json.dumps(report.to_json(), indent=2))
+    write_text(folder / "report.html", _page(report, saved))
     return saved
 
 

@@ -6,15 +6,19 @@ import os
 import sys
 from typing import Any
 
+TOO_LARGE = "not enough memory for data of this size; use fewer rows, components or chains"
+
 
 def main() -> None:
     import typer
 
     from bracketz.caches import cache_folder
     from bracketz.cli.app import app
+    from bracketz.cli.screen import encode_whatever_comes
     from bracketz.cli.words import translated
     from bracketz.errors import InputError, NumericalError
 
+    encode_whatever_comes()
     # Settings of this process, not of the library: double precision throughout, a compilation
     # cache between runs. Both give way to the user's own.
     os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -32,11 +36,20 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         _stopped()
     except MemoryError:
-        _fail("not enough memory for data of this size; use fewer rows, components or chains")
+        _fail(TOO_LARGE)
+    except BrokenPipeError:  # whoever read has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(f"cannot use {error.filename}: {error.strerror}")
     except RuntimeError as error:
+        if "Unable to initialize backend" in str(error):
+            _fail(f"JAX cannot start: {' '.join(str(error).split())}")
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        _fail("not enough memory for data of this size; use fewer rows, components or chains")
+        _fail(TOO_LARGE)
     else:
         if code == 130:  # what newer versions of typer make of Ctrl-C
             _stopped()
@@ -56,7 +69,9 @@ def _given_value(error: Any) -> str:
 
 
 def _fail(sentence: str, code: int = 2) -> None:
-    print(f"error: {sentence}", file=sys.stderr)
+    from bracketz.cli.screen import printable
+
+    print(f"error: {printable(sentence)}", file=sys.stderr)
     sys.exit(code)
 
 

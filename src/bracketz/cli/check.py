@@ -62,14 +62,14 @@ def check(
     from bracketz.cli import problem, tables
     from bracketz.cli.progress import ProgressBar
     from bracketz.engine.session import Session
+    from bracketz.outputs import own_folder
 
-    if report is not None and report.exists():
-        if not report.is_dir():
-            raise InputError(f"--report needs a folder, and {report} is a file")
-        if any(report.iterdir()) and not force:
+    if report is not None:
+        if report.is_dir() and any(report.iterdir()) and not force:
             raise InputError(
                 f"{report} is not empty; add --force to write there, or name another folder"
             )
+        own_folder(report)
     asked = problem.Asked.given(locals())
     chosen = problem.without_data(asked).model
     shape = None
@@ -88,13 +88,13 @@ def check(
         keep_going=everything,
         session=session,
     )
+    if json:
+        tables.print_json(answer.to_json())
+    else:
+        tables.print_check(answer, report)
     if report is not None:
         with session.working("drawing"):
             from bracketz.check.pages import write_pages
 
             write_pages(answer, report)
-    if json:
-        tables.print_json(answer.to_json())
-    else:
-        tables.print_check(answer, report)
     raise typer.Exit(0 if answer.passed else 1)

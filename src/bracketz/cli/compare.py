@@ -131,14 +131,12 @@ def compare(
     [dim]bracketz compare models.py:linear models.py:quadratic --data my.csv --observe y[/dim]
     """
     from bracketz.cli import parsing, problem, tables
-    from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
     from bracketz.inference.compare import compare as run_compare
     from bracketz.inference.compare import standardized
     from bracketz.inference.sweep import sweep as run_sweep
 
-    if plot is not None:
-        refuse_existing(plot, force)
+    plot = parsing.picture(plot, force)
     names = _names(named, models)
     asked = problem.Asked.given(locals() | {"model": names[0], "components": None})
     parameter, values = ("", ()) if sweep is None else _swept(sweep)
@@ -180,7 +178,6 @@ def compare(
             answer: Any = run_sweep(lambda v: at(v)[0], parameter, values, y, **common)
         else:
             answer = run_compare(chosen, y, **common)
-    parsing.save_plot(answer, plot, session)
     if json:
         numbers = answer.to_json()
         tables.print_json(numbers | {"verdict": translated(numbers["verdict"])})
@@ -188,6 +185,7 @@ def compare(
         tables.print_sweep(answer)
     else:
         tables.print_comparison(answer, standardize)
+    parsing.wind_up(session, answer, plot)
     last = answer.comparisons[-1] if values else answer
     raise typer.Exit(1 if len(chosen) > 1 and not values and not last.decided else 0)
 

@@ -21,13 +21,13 @@ def demo(
     from bracketz.cli import parsing, tables
     from bracketz.cli.progress import waiting
     from bracketz.data import simulate
-    from bracketz.data.files import refuse_existing
     from bracketz.inference import sandwich
     from bracketz.models.registry import MODELS
+    from bracketz.outputs import own_folder, refuse_existing, write_text
     from bracketz.plots import closing_bounds_of_all, save_figure
 
     picture, numbers = out / "bounds.png", out / "bounds.json"
-    out.mkdir(parents=True, exist_ok=True)
+    own_folder(out)
     for file in (picture, numbers):
         refuse_existing(file, force)
     answers = []
@@ -41,12 +41,12 @@ def demo(
         session.progress.note(f"{name}: 50 x 25, {chosen.components} components")
         with session.working("compiling both directions"):  # until the first bar
             answers.append(sandwich(chosen, data, gap=1.0, seed=seed, session=session))
-    with session.working("drawing"):
-        save_figure(closing_bounds_of_all(answers), picture)
     summary = {"sandwiches": [answer.to_json() for answer in answers]}
-    numbers.write_text(json_module.dumps(summary, indent=2))
     if json:
         tables.print_json(summary | {"picture": str(picture)})
     else:
         tables.print_demo(answers, str(picture))
+    write_text(numbers, json_module.dumps(summary, indent=2))
+    with session.working("drawing"):
+        save_figure(closing_bounds_of_all(answers), picture)
     raise typer.Exit(0 if all(answer.converged for answer in answers) else 1)

@@ -84,3 +84,4 @@ def estimate(
         tables.print_json(answer.to_json())
     else:
         tables.print_estimate(answer)
+    parsing.wind_up(session)

@@ -94,12 +94,10 @@ def evidence(
     [dim]bracketz evidence models.py:regression --data my.csv --observe y --gap 0.5[/dim]
     """
     from bracketz.cli import parsing, problem, tables
-    from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
     from bracketz.inference.evidence import evidence as run_evidence
 
-    if plot is not None:
-        refuse_existing(plot, force)
+    plot = parsing.picture(plot, force)
     asked = problem.Asked.given(locals())
     chosen, loaded = problem.observed(asked)
     knobs: dict[str, Any] = {
@@ -127,9 +125,9 @@ def evidence(
     with parsing.helped(session, workers, scheduler), session.working("compiling"):
         answer = run_evidence(chosen, loaded, session=session, **knobs)
     answer = problem.named_as(asked, chosen, answer)
-    parsing.save_plot(answer, plot, session)
     if json:
         tables.print_json(answer.to_json())
     else:
         tables.print_evidence(answer)
+    parsing.wind_up(session, answer, plot)
     raise typer.Exit(0 if answer.converged else 1)

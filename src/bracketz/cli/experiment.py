@@ -88,6 +88,9 @@ def report(
     store: StoreFile,
     out: Annotated[Path, typer.Option(help="Folder for report.html, the figures and the numbers.")],
     name: ExperimentName = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files of --out that are not bracketz's.")
+    ] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -99,7 +102,7 @@ def report(
 
     with waiting("drawing the figures", json):
         frames = read_frames(store, name, PAPERS)
-        written = write(frames, out)
+        written = write(frames, out, force=force)
     page = str(out / "report.html")
     found = {"out": str(out), "files": written, "report": page, "failed": failed(frames)}
     print_answer(found, json)

@@ -5,8 +5,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Column
+from rich.text import Text
 
 from bracketz.cli.progress import duration
+from bracketz.cli.screen import Screen
 from bracketz.cli.tables import plain_table
 
 
@@ -25,16 +27,16 @@ def print_status(answer: dict[str, Any]) -> None:
     for g in answer["groups"]:
         counts = (g["done"], g["running"], g["failed"], g["pending"])
         table.add_row(g["problem"], g["curve"], *(str(c) if c else "" for c in counts))
-    console = Console()
+    console = Screen()
     console.print(table)
     _truth_and_failures(console, answer)
 
 
 def print_answer(answer: dict[str, Any]) -> None:
-    console = Console()
+    console = Screen()
 
     def say(text: str) -> None:
-        console.print(text, highlight=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)
 
     if "tasks" in answer:
         say(
@@ -136,7 +138,7 @@ def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
             title="ground truth",
         )
         for t in answer["truth"]:
-            verdict = "accepted" if t["accepted"] else "[bold]not accepted[/bold]"
+            verdict = "accepted" if t["accepted"] else Text("not accepted", "bold")
             cells = (
                 "–" if t[k] is None else f"{t[k]:.2f}" for k in ("log_ml", "lower", "upper", "gap")
             )
@@ -152,6 +154,4 @@ def _truth_and_failures(console: Console, answer: dict[str, Any]) -> None:
     for f in answer["failures"]:
         console.print(
             f"failed: {f['problem']} {f['curve']} at {f['rung']}: {f['message']}",
-            highlight=False,
-            markup=False,
         )

@@ -149,20 +149,31 @@ def make_session(
     from bracketz.cli.progress import ProgressBar
     from bracketz.engine.checkpoint import Checkpoint
     from bracketz.engine.session import Session
+    from bracketz.outputs import require_folder
 
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE")
     store = None
     if checkpoint is not None:
-        if not checkpoint.parent.is_dir():
-            raise InputError(f"the folder {checkpoint.parent} does not exist; make it first")
+        require_folder(checkpoint)
         identity = what | {
             "data": _digest(y),
             "version": _version.__version__,
         }
-        every = float(os.environ.get("BRACKETZ_CHECKPOINT_SECONDS", 5))
-        store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=every)
+        store = Checkpoint(checkpoint, identity, resume=resume, every_seconds=_every_seconds())
     return Session(max_seconds=max_seconds, checkpoint=store, progress=ProgressBar(quiet))
+
+
+def _every_seconds() -> float:
+    """Between two writings of a checkpoint."""
+    text = os.environ.get("BRACKETZ_CHECKPOINT_SECONDS") or "5"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise InputError(f"BRACKETZ_CHECKPOINT_SECONDS must be a number of seconds, got '{text}'")
+    return seconds
 
 
 @contextmanager
@@ -181,8 +192,22 @@ def helped(session, workers: int | None, scheduler: str | None) -> Iterator[None
         yield
 
 
-def save_plot(answer, path: Path | None, session) -> None:
-    """An answer's picture, where one was asked for."""
+def picture(path: Path | None, force: bool) -> Path | None:
+    """The file behind ``--plot``, refused before the work where it cannot be written."""
+    if path is None:
+        return None
+    from bracketz.outputs import refuse_existing
+    from bracketz.plots.canvas import picture_file
+
+    path = picture_file(path)
+    refuse_existing(path, force)
+    return path
+
+
+def wind_up(session, answer=None, path: Path | None = None) -> None:
+    """Last of all, when the answer is out: what happened to the checkpoint, and the picture."""
+    if session.unsaved is not None:
+        session.progress.note(f"{session.unsaved}; there is nothing new to resume from")
     if path is not None:
         from bracketz.plots import save_figure
 

@@ -21,6 +21,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from bracketz.cli.screen import Screen
 from bracketz.cli.words import translated
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Notes:
     """Sentences on standard error, above a bar if there is one."""
 
     def __init__(self, quiet: bool = False):
-        self.console = Console(stderr=True, quiet=quiet)
+        self.console = Screen(stderr=True, quiet=quiet)
         self._bar: Bars | None = None
 
     @property
@@ -80,7 +81,7 @@ class Notes:
             self._bar = None
 
     def note(self, text: str) -> None:
-        self.console.print(translated(text), highlight=False, soft_wrap=True)
+        self.console.print(translated(text), soft_wrap=True)
 
 
 class ProgressBar(Notes):
@@ -92,12 +93,12 @@ class ProgressBar(Notes):
     def begin(self, label: str, total: int | None, done: int) -> None:
         self._still()
         self._bar = self._bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(table_column=_fixed()),
             RateColumn(table_column=_fixed()),
             TimeRemainingColumn(table_column=_fixed()),
-            TextColumn("{task.fields[value]}"),
+            TextColumn("{task.fields[value]}", markup=False),
         )
         short = len(label) <= SHORT
         self._bar.about = "" if short else label
@@ -145,7 +146,7 @@ class _Spinner:
     def __init__(self, console: Console, sentence: str):
         self._bar = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             ElapsedColumn(),
             console=console,
             transient=True,
@@ -191,10 +192,10 @@ class ExperimentBars(Notes):
         if done:
             self.note(f"{done} of {total} tasks are already done")
         self._bar = self._bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(table_column=_fixed()),
-            TextColumn("{task.fields[value]}"),
+            TextColumn("{task.fields[value]}", markup=False),
         )
         self._overall = self._bar.add_task("all tasks", total=total, completed=done, value="")
         self._bar.start()

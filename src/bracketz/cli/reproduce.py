@@ -8,7 +8,7 @@ import typer
 from bracketz.cli.experiment import SpecSeed, print_answer, run_and_sum_up
 from bracketz.cli.names import one_of
 from bracketz.cli.options import Json, Scheduler, Workers
-from bracketz.errors import InputError
+from bracketz.outputs import own_folder
 
 
 def reproduce(
@@ -25,6 +25,9 @@ def reproduce(
     ] = "quick",
     workers: Workers = None,
     scheduler: Scheduler = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files of --out that are not bracketz's.")
+    ] = False,
     seed: SpecSeed = None,
     json: Json = False,
 ) -> None:
@@ -35,16 +38,13 @@ def reproduce(
     from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS, spec_file
     from bracketz.testbed.analysis.status import findings
-    from bracketz.testbed.report.output import write
+    from bracketz.testbed.report.output import NUMBERS, write
     from bracketz.testbed.spec.experiment import read
     from bracketz.testbed.store.frames import read_frames
 
     chosen = read(spec_file(paper, preset)).with_seed(seed)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {out}: {error.strerror}") from None
     store = out / "results.db"
+    own_folder(out, NUMBERS, force=force or store.exists())
     answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
     with waiting("deciding the claims and drawing the figures", json):
         frames = read_frames(store, chosen.name, PAPERS)

@@ -109,12 +109,10 @@ def sandwich(
     [dim]bracketz sandwich models.py:regression --data my.csv[/dim]
     """
     from bracketz.cli import parsing, problem, tables
-    from bracketz.data.files import refuse_existing
     from bracketz.data.identity import identity
     from bracketz.inference import sandwich as run_sandwich
 
-    if plot is not None:
-        refuse_existing(plot, force)
+    plot = parsing.picture(plot, force)
     asked = problem.Asked.given(locals())
     chosen, loaded = problem.simulated(asked, seed)
     # Nothing said about the path: a model that goes through a pilot brings a schedule of its own.
@@ -142,9 +140,9 @@ def sandwich(
     )
     with session.working("compiling both directions"):  # until the first bar
         answer = run_sandwich(chosen, loaded, path=along, session=session, **knobs)
-    parsing.save_plot(answer, plot, session)
     if json:
         tables.print_json(answer.to_json())
     else:
         tables.print_sandwich(answer)
+    parsing.wind_up(session, answer, plot)
     raise typer.Exit(0 if answer.converged else 1)

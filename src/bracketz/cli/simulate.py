@@ -46,8 +46,9 @@ def simulate(
     """
     from bracketz.cli import problem, tables
     from bracketz.cli.progress import waiting
-    from bracketz.data.files import refuse_existing, save
+    from bracketz.data.files import save
     from bracketz.data.identity import described
+    from bracketz.outputs import refuse_existing
 
     if out.suffix != ".npz":
         raise InputError(f"--out must end in .npz, got {out}")

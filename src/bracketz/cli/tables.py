@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
+from bracketz.cli.screen import Screen
 from bracketz.cli.words import translated
 
 if TYPE_CHECKING:
@@ -34,21 +33,20 @@ def _answer_table(title: str, rows: list[tuple[str, str]]) -> Table:
 
 
 def print_sandwich(answer: "Sandwich") -> None:
-    console = Console()
+    console = Screen()
     console.print(_answer_table(f"log evidence, {answer.model}", answer.rows()))
     if answer.split:
         console.print(
             f"Of one chain's {answer.jeffreys_bound:.2f} nats the schedule costs"
             f" {answer.split.schedule:.2f} (perfect mixing would leave them) and the mixing"
             f" {answer.split.mixing:.2f}.",
-            highlight=False,
         )
     if answer.crossing:
-        console.print(answer.crossing, highlight=False)
+        console.print(answer.crossing)
     if not answer.converged:
-        console.print(f"not converged: {answer.reason}.", highlight=False)
+        console.print(f"not converged: {answer.reason}.")
         if answer.predicted:
-            console.print(f"{str(answer.predicted).capitalize()}.", highlight=False)
+            console.print(f"{str(answer.predicted).capitalize()}.")
 
 
 #: How an answer on observed data looks by what it rests on; each also says it in a word.
@@ -65,17 +63,17 @@ def print_evidence(answer: "Evidence") -> None:
     for name, value in answer.rows():
         kind = re.search(r"\((certified|conditional|heuristic)[^()]*\)$", value)
         table.add_row(name, Text(value, style=KINDS[kind[1]] if kind else ""))
-    console = Console()
+    console = Screen()
     console.print(table)
     for said in re.split(rf" (?=(?:{'|'.join(_OPENINGS)}): )", answer.statement):
         opening = said.partition(":")[0]
         line = Text(said)
         line.stylize(KINDS.get(opening.lower(), "bold"), 0, len(opening) + 1)
-        console.print(line, highlight=False)
+        console.print(line)
 
 
 def print_estimate(answer: "Estimate") -> None:
-    Console().print(_answer_table(f"{answer.estimator} on {answer.model}", answer.rows()))
+    Screen().print(_answer_table(f"{answer.estimator} on {answer.model}", answer.rows()))
 
 
 def plain_table(*columns: Column | str, title: str = "", gap: int = 2) -> Table:
@@ -90,7 +88,7 @@ def plain_table(*columns: Column | str, title: str = "", gap: int = 2) -> Table:
 
 
 def print_models(models: list[dict]) -> None:
-    console = Console()
+    console = Screen()
     for m in models:
         settings = [
             f"{k}={v:g}" if isinstance(v, float) else f"{k}={'auto' if v is None else v}"
@@ -101,11 +99,9 @@ def print_models(models: list[dict]) -> None:
         console.print(Padding(_unbroken(settings, console.width - 2), (0, 0, 1, 2)), style="dim")
     console.print(
         "Under each model: its hyperparameters and their defaults; --set NAME=VALUE changes one.",
-        highlight=False,
     )
     console.print(
         "Your own, in NumPyro, PyMC, Stan or JAX: bracketz sandwich models.py:name",
-        highlight=False,
     )
 
 
@@ -131,7 +127,7 @@ def print_estimators(estimators: list[dict]) -> None:
     for e in estimators:
         side = e["side"] + ("*" if e["needs_exact_sample"] else "")
         table.add_row(e["name"], e["full_name"], side, e["cost"])
-    console = Console()
+    console = Screen()
     console.print(table)
     sentences = [
         f"{e['name']} has side {e['side_observed']} on observed data."
@@ -141,7 +137,7 @@ def print_estimators(estimators: list[dict]) -> None:
     if any(e["needs_exact_sample"] for e in estimators):
         sentences = ["* simulated data only: it needs their exact posterior sample.", *sentences]
     for sentence in sentences + _refusals(estimators):
-        console.print(sentence, highlight=False)
+        console.print(sentence)
 
 
 def _refusals(estimators: list[dict]) -> list[str]:
@@ -157,7 +153,7 @@ def _refusals(estimators: list[dict]) -> list[str]:
 
 
 def print_knobs(estimators: list[dict]) -> None:
-    console = Console()
+    console = Screen()
     console.print("\nknobs and their defaults; the first trades accuracy for time", style="italic")
     widest = max(len(e["name"]) for e in estimators)
     table = Table.grid(Column(no_wrap=True), Column(), padding=(0, 2, 0, 0))
@@ -182,13 +178,13 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
             f"{a.certificate.low:.1f} {a.certificate.high:.1f}",
             f"{a.seconds.run:.1f}",
         )
-    console = Console()
+    console = Screen()
     console.print(table)
     for a in answers:
         if a.crossing:
-            console.print(f"{a.model}: {a.crossing}", highlight=False)
+            console.print(f"{a.model}: {a.crossing}")
         if not a.converged:
-            console.print(f"{a.model}: not converged: {a.reason}.", highlight=False)
+            console.print(f"{a.model}: not converged: {a.reason}.")
     compiling = sum(a.seconds.compile for a in answers)
     console.print(
         f"and {compiling:.0f} s to compile; bounds and certificates: {picture}", highlight=False
@@ -227,11 +223,11 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
             f"{row['probability']:.3f}",
             word.removeprefix("not worth more than a "),
         )
-    console = Console()
+    console = Screen()
     console.print(table)
 
     def say(text):
-        console.print(text, highlight=False, markup=False)
+        console.print(text)
 
     for c in answer.candidates:
         if c.warning is not None:
@@ -275,10 +271,10 @@ def print_sweep(answer: "Sweep") -> None:
             end = f"{high[k]:.1f}" if math.isfinite(high[k]) else "no bound"
             cells.append(f"{middle[k]:.1f} [{low[k]:.1f}, {end}]")
         table.add_row(f"{value:g}", *(Text(cell) for cell in cells))
-    console = Console()
+    console = Screen()
     console.print(table)
     verdict = answer.verdict
-    console.print(verdict[0].upper() + verdict[1:], highlight=False, markup=False)
+    console.print(verdict[0].upper() + verdict[1:])
 
 
 def print_check(answer: "Report", folder) -> None:
@@ -292,22 +288,21 @@ def print_check(answer: "Report", folder) -> None:
     )
     for r in answer.results:
         if r.passed is None:
-            table.add_row(r.name, str(r.kind), "[dim]n/a[/dim]", "", "")
+            table.add_row(r.name, str(r.kind), Text("n/a", style="dim"), "", "")
             continue
-        verdict = "[green]passed[/green]" if r.passed else "[bold red]FAILED[/bold red]"
+        verdict = Text("passed", "green") if r.passed else Text("FAILED", "bold red")
         relation = (">", "<")[r.passed] if r.kind == "exact" else ("<", ">")[r.passed]
         table.add_row(
             r.name, str(r.kind), verdict, f"{r.statistic:.2g}", f"{relation} {r.threshold:.2g}"
         )
-    console = Console()
+    console = Screen()
     console.print(table)
     for r in answer.failures:
-        console.print(f"[bold red]{r.name}[/bold red]: {escape(r.detail)}", highlight=False)
-        console.print(f"  usual cause: {escape(r.bug)}", highlight=False)
+        console.print(Text(r.name, "bold red"), f": {r.detail}", sep="")
+        console.print(f"  usual cause: {r.bug}")
     for r in answer.results:
         if r.passed is None:
-            said = f"{r.name} could not be checked: {escape(r.detail)}"
-            console.print(f"[dim]{said}[/dim]", highlight=False)
+            console.print(f"{r.name} could not be checked: {r.detail}", style="dim")
     run = sum(r.passed is not None for r in answer.results)
     left = answer.planned - len(answer.results)
     rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
@@ -315,7 +310,6 @@ def print_check(answer: "Report", folder) -> None:
         f"{run} checks, {len(answer.failures)} failed{rest}. Exact checks compare numbers up to"
         f" rounding; p-values share a false-alarm rate of {answer.false_alarm_rate:.0%} for the"
         " whole run.",
-        highlight=False,
     )
     if folder is not None:
-        console.print(f"pictures and numbers: open {folder}/report.html", highlight=False)
+        console.print(f"pictures and numbers: open {folder}/report.html")

@@ -213,6 +213,16 @@ class Model(ABC):
         """
         return True
 
+    def check_state(self, state: State) -> None:
+        """Refuse a state that cannot be, such as an exact sample from a file that was edited.
+
+        Args:
+            state: of arrays.
+
+        Raises:
+            InputError: it cannot be; by default nothing is refused.
+        """
+
     def check_data(self, y) -> None:
         """Refuse values this model cannot compute with.
 

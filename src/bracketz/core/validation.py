@@ -1,5 +1,7 @@
 """What fields and arguments must be, or an ``InputError`` that names the value."""
 
+import os
+
 import jax
 import numpy as np
 
@@ -47,6 +49,7 @@ def require_squares(y, noise_variance=None) -> None:
 def require_components(components: int) -> None:
     if not isinstance(components, (int, np.integer)) or components < 1:
         raise InputError(f"components must be a whole number of at least 1, got {components}")
+    require_room(int(components), f"a model of {components} components", "take fewer of them")
 
 
 def require_at_least(minimum: int, **knobs) -> None:
@@ -54,6 +57,45 @@ def require_at_least(minimum: int, **knobs) -> None:
         if value < minimum:
             shown = f"`{name}`" if "_" in name else name
             raise InputError(f"{shown} must be at least {minimum}, got {value}")
+
+
+def require_efforts(first: int | None, max_effort: int | None) -> None:
+    """Where a ladder begins and ends, as far as somebody said so."""
+    given = {"first": first, "max_effort": max_effort}
+    require_at_least(1, **{name: value for name, value in given.items() if value is not None})
+    if first is not None and max_effort is not None and max_effort < first:
+        raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
+
+
+def require_room(numbers: int, what: str, way_out: str) -> None:
+    """So many float64 numbers must fit into this machine's memory, at the least."""
+    have = _memory()
+    if have is not None and 8 * numbers > have:
+        raise InputError(
+            f"{what} takes {8 * numbers / 1e9:.3g} GB at the least, and this machine has"
+            f" {have / 1e9:.3g} GB of memory; {way_out}"
+        )
+
+
+def require_room_for(model, shape) -> None:
+    """N x D data, and the N x K and K x D numbers behind them, of which no model takes fewer."""
+    n, d = (int(size) for size in shape)
+    k = getattr(model, "components", 0)
+    k = int(k) if isinstance(k, (int, np.integer)) else 0
+    with_components = f" and {k} components" if k else ""
+    require_room(
+        n * d + n * k + k * d,
+        f"a model of {n} rows, {d} columns{with_components}",
+        "take fewer of them",
+    )
+
+
+def _memory() -> int | None:
+    """Bytes of this machine; None where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def check_seed(seed: int) -> None:

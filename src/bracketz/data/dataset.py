@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bracketz.core.model import Model
-from bracketz.core.validation import require_model
+from bracketz.core.validation import require_model, require_room_for
 from bracketz.engine.devices import use_all_cores
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
@@ -61,6 +61,7 @@ def as_data(data, model: Model) -> Data:
     if not isinstance(data, Data):
         data = Data(checked_array(np.asarray(data), "the data", way_out=LEAVE_OUT))
     model.check_shape(data.y.shape)
+    require_room_for(model, data.y.shape)
     model.check_data(data.y)
     return data
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bracketz.core.capabilities import Collapsed
@@ -24,6 +25,7 @@ from bracketz.data.table import FILL, TABLES, read_table
 from bracketz.engine import npz
 from bracketz.errors import InputError
 from bracketz.models.factored import Factored
+from bracketz.outputs import refuse_existing
 
 RESERVED = ("y", "meta")
 
@@ -68,13 +70,6 @@ def _observed(y: Any) -> dict[str, Any]:
         ".".join(["y", *(jax.tree_util.keystr((k,), simple=True) for k in path)]): leaf
         for path, leaf in leaves
     }
-
-
-def refuse_existing(path: Path, force: bool) -> None:
-    if path.exists() and not force:
-        raise InputError(f"{path} exists; add `force=True` to overwrite it, or name another file")
-    if not path.parent.is_dir():
-        raise InputError(f"the folder {path.parent} does not exist; make it first")
 
 
 def _numbers(leaf: Any, name: str) -> np.ndarray:
@@ -159,10 +154,9 @@ def load(
     if suffix == ".npz":
         return _load_npz(path, model)
     if suffix == ".npy":
-        try:
-            array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            raise InputError(f"{path} is not a NumPy .npy file of numbers") from None
+        array = npz.read_one(path)
+        if array is None or array.dtype.kind not in "fiub":
+            raise InputError(f"{path} is not a NumPy .npy file of numbers")
         if isinstance(model, Factored):
             return Data(model.observations(array))
         return Data(checked_array(array, str(path), missing=missing))
@@ -177,8 +171,9 @@ def _load_npz(path: Path, model: Model | None) -> Data:
         raise InputError(f"{path} lacks y or meta, so it is not from bracketz simulate")
     try:
         meta = json.loads(str(arrays["meta"]))
-        meta["model"], meta["hyperparameters"]
-    except (ValueError, KeyError, TypeError):
+        if not (isinstance(meta["model"], str) and isinstance(meta["hyperparameters"], dict)):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"{path} has no readable meta, so it is not from bracketz simulate"
         ) from None
@@ -204,7 +199,28 @@ def _load_npz(path: Path, model: Model | None) -> Data:
     leaves, treedef = jax.tree.flatten((exact, parameters))
     assert len(leaves) == len(values)
     exact, parameters = jax.tree.unflatten(treedef, values.values())
+    _require_possible(path, model, exact, y)
     return Data(y, exact, parameters, meta)
+
+
+def _require_possible(path: Path, model: Model, exact: Any, y: np.ndarray) -> None:
+    """An exact sample has positive density; without one, both bounds would mean nothing."""
+    try:
+        model.check_state(exact)
+    except InputError as error:
+        raise InputError(f"the exact sample in {path} cannot be: {error}") from None
+    with double_precision():
+        density = _log_density(model, exact, y)
+    if not np.isfinite(density):
+        raise InputError(
+            f"the exact sample in {path} has log density {float(density)} together with its data,"
+            " so it did not make them; simulate again"
+        )
+
+
+@jax.jit
+def _log_density(model: Model, exact, y):
+    return model.log_annealed(exact, y, jnp.ones(y.shape[0]))
 
 
 def _load_factored(path: Path, arrays: dict, meta: dict, model: Factored) -> Data:
@@ -256,7 +272,10 @@ def _leaf(path: Path, arrays: dict[str, np.ndarray], name: str, like, shape: Sha
         )
     if arrays[name].size == 0:
         return arrays[name].astype(like.dtype)
-    return checked_array(arrays[name], f"'{name}' in {path}", like.ndim).astype(like.dtype)
+    found = checked_array(arrays[name], f"'{name}' in {path}", like.ndim)
+    if np.issubdtype(like.dtype, np.integer) and np.any(found != np.floor(found)):
+        raise InputError(f"'{name}' in {path} must hold whole numbers")
+    return found.astype(like.dtype)
 
 
 def _templates(model: Model, shape: Shape):

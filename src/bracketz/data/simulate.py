@@ -9,7 +9,7 @@ from bracketz._version import __version__
 from bracketz.core.capabilities import Collapsed
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.validation import check_seed, require_at_least, require_model
+from bracketz.core.validation import check_seed, require_at_least, require_model, require_room_for
 from bracketz.data.dataset import Data
 from bracketz.data.identity import hyperparameters, model_label
 from bracketz.engine.devices import use_all_cores
@@ -53,6 +53,7 @@ def simulate(
         model.default_shape[1] if columns is None else columns,
     )
     require_at_least(1, rows=shape[0], columns=shape[1])
+    require_room_for(model, shape)
     model.check_shape(shape)
     use_all_cores()
     with double_precision():

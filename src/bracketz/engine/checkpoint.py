@@ -1,5 +1,6 @@
 """Chains on disk, so that a killed run goes on where it was."""
 
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -53,15 +54,21 @@ class Checkpoint:
     def _load(self) -> None:
         arrays = npz.read(self.path) or {}
         try:
-            header = json.loads(str(arrays["header"]))
+            header = json.loads(str(arrays.pop("header")))
             for name, (step, count) in header["streams"].items():
                 leaves = [arrays[f"{name}:{j}"] for j in range(count)]
                 self._streams[name] = (step, leaves)
-            written_by = header["identity"]
-        except (ValueError, KeyError, TypeError):
+            written_by, seal = header["identity"], header.pop("seal", None)
+            whole = seal == _seal(header, arrays)
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 f"{self.path} is not a bracketz checkpoint; name another file"
             ) from None
+        if not whole:
+            raise InputError(
+                f"checkpoint {self.path} is damaged or was changed by hand, so its numbers cannot"
+                " be gone on from; remove it, or name another file"
+            )
         if written_by != self.identity:
             keys = sorted(self.identity.keys() | written_by.keys())
             differing = [k for k in keys if self.identity.get(k) != written_by.get(k)]
@@ -99,5 +106,16 @@ class Checkpoint:
             "identity": self.identity,
             "streams": {n: [s, len(ls)] for n, (s, ls) in self._streams.items()},
         }
-        npz.write(self.path, arrays | {"header": np.array(json.dumps(header))})
+        sealed = header | {"seal": _seal(header, arrays)}
         self._saved_at = time.monotonic()
+        npz.write(self.path, arrays | {"header": np.array(json.dumps(sealed))})
+
+
+def _seal(header: dict, arrays: dict[str, np.ndarray]) -> str:
+    """A hash of everything in the file: a number that was changed is found out."""
+    hashed = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        hashed.update(f"{name} {array.dtype} {array.shape}".encode())
+        hashed.update(array.tobytes())
+    return hashed.hexdigest()

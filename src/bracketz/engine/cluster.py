@@ -1,6 +1,7 @@
 """Other processes: a Dask cluster, started here or already there."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,6 +9,8 @@ from bracketz.caches import cache_folder
 from bracketz.errors import InputError
 
 CONNECT_SECONDS = 5
+#: Between two looks at the workers.
+LOOK_SECONDS = 2.0
 
 
 @contextmanager
@@ -48,6 +51,39 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         ) from None
     with client:
         yield client
+
+
+def await_work(client: Any, ready: Callable[[], bool], note: Callable[[str], None]) -> None:
+    """Until ``ready()``, on whatever workers there are; says so where there are none.
+
+    Raises:
+        InputError: the scheduler has gone.
+    """
+    looked, alone = time.monotonic(), False
+    while not ready():
+        time.sleep(0.05)
+        if time.monotonic() - looked < LOOK_SECONDS:
+            continue
+        looked = time.monotonic()
+        try:
+            workers = len(client.nthreads())
+        except Exception as error:  # whatever a lost connection raises
+            raise gone(client) from error
+        if client.status not in ("running", "newly-created"):
+            raise gone(client)
+        if not workers and not alone:
+            note("no worker is left: waiting for one to join (Ctrl-C stops)")
+        alone = not workers
+
+
+def gone(client: Any) -> InputError:
+    """The sentence for a scheduler that does not answer any more."""
+    scheduler = getattr(client, "scheduler", None)
+    where = getattr(scheduler, "address", None) or "its address"
+    return InputError(
+        f"the Dask scheduler at {where} has gone; what came back from it is kept, and the same"
+        " command goes on from there"
+    )
 
 
 def prepare_process() -> None:

@@ -25,6 +25,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from bracketz.core.precision import double_precision
+from bracketz.core.validation import require_room
 from bracketz.core.weights import logmeanexp
 from bracketz.engine.devices import usable_devices, use_all_cores
 from bracketz.engine.session import Session
@@ -325,6 +326,7 @@ def run_chains(
     """
     if chains < 1:
         raise InputError(f"the number of trials or chains must be at least 1, got {chains}")
+    require_room(chains, f"a run of {chains} chains or trials", "take fewer of them")
     use_all_cores()
     with double_precision():
         return _run(program, num_steps, chains, seed, stream, session or Session())

@@ -77,6 +77,8 @@ class Session:
         self.checkpoint = checkpoint
         self.progress: Progress = progress or Silent()
         self.executor = executor
+        #: Why the checkpoint's file is not up to date; None while it is.
+        self.unsaved: str | None = None
         #: While True the deadline is not looked at: a first, small answer is always finished.
         self.must_finish = False
 
@@ -106,9 +108,23 @@ class Session:
         return self.checkpoint is not None and (final or self.checkpoint.due())
 
     def save(self, stream: str, step: int, leaves: list[np.ndarray]) -> None:
-        """``Checkpoint.save``."""
+        """``Checkpoint.save``; where the file cannot be written the run goes on, ``unsaved`` says
+        why, and whoever watches is told once.
+
+        Args:
+            stream: the name of the run within its session.
+            step: steps done.
+            leaves: arrays of its chains.
+        """
         assert self.checkpoint is not None
-        self.checkpoint.save(stream, step, leaves)
+        told = self.unsaved is not None
+        try:
+            self.checkpoint.save(stream, step, leaves)
+            self.unsaved = None
+        except OSError as error:
+            self.unsaved = f"checkpoint {self.checkpoint.path} cannot be written: {error.strerror}"
+            if not told:
+                self.progress.note(f"{self.unsaved}; the run goes on without")
 
     def working(self, sentence: str) -> AbstractContextManager[None]:
         """Tell whoever watches what goes on while there are no steps to count: a context manager.

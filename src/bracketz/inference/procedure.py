@@ -28,7 +28,7 @@ import numpy as np
 from bracketz.core.betting import betting_bound
 from bracketz.core.model import Model, State
 from bracketz.core.results import Combine, check_confidence, plus_minus
-from bracketz.core.validation import check_seed, require_at_least
+from bracketz.core.validation import check_seed, require_at_least, require_efforts
 from bracketz.core.weights import PointEstimate, bennett, log_mean
 from bracketz.engine.anneal import FromStates
 from bracketz.engine.run import compile_together
@@ -92,6 +92,7 @@ class Settings:
             raise InputError(f"gap must be positive, got {self.gap}")
         require_at_least(2, starts=self.starts)
         require_at_least(0, twins=self.twins)
+        require_efforts(self.first, self.max_effort)
         if self.chains < self.starts:
             raise InputError(
                 f"`chains` must be at least `starts`, {self.starts}, got {self.chains}"

@@ -9,7 +9,7 @@ import numpy as np
 from bracketz.core.model import Model, State
 from bracketz.core.path import Path
 from bracketz.core.results import Certificate, Combine, Seconds, check_confidence
-from bracketz.core.validation import check_seed, require_at_least
+from bracketz.core.validation import check_seed, require_at_least, require_efforts
 from bracketz.core.weights import PointEstimate, bennett, shared_start_error
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
@@ -169,10 +169,9 @@ def sandwich(
     if chains < 2:
         raise InputError(f"chains must be at least 2 for an error bar, got {chains}")
     require_at_least(1, sweeps=sweeps, particles=particles, looks=looks)
+    require_efforts(first, max_effort)
     top = max_effort or max(path.last_effort, first or 0)
     effort = first or min(path.first_effort, top)
-    if effort > top:
-        raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
     session, lowest = session or Session(), effort

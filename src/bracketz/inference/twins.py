@@ -14,7 +14,7 @@ import numpy as np
 from bracketz.core.model import Model, State
 from bracketz.core.precision import double_precision
 from bracketz.core.weights import bennett
-from bracketz.engine.cluster import prepare_process
+from bracketz.engine.cluster import await_work, prepare_process
 from bracketz.engine.devices import use_all_cores
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
@@ -89,6 +89,8 @@ def _elsewhere(tasks: list[Task], session: Session, clock: Clock) -> Iterator[Tw
             continue
         with session.working(f"{task.prefix}with a worker"):
             try:
+                if hasattr(session.executor, "nthreads"):  # Dask's
+                    await_work(session.executor, sent[number].done, session.progress.note)
                 twin, seconds = sent[number].result()
             except (InputError, NumericalError):
                 raise

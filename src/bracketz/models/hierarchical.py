@@ -81,6 +81,12 @@ class Hierarchical(Collapsed, Model, Enumerable):
     def check_data(self, y):
         require_squares(y)
 
+    def check_state(self, state):
+        self.typical.check_state(state.latent)
+        for name, value in state.hyper._asdict().items():
+            if name.endswith("_variance") and not np.all(np.asarray(value) > 0):
+                raise InputError(f"{name} is {np.min(value):g}, and variances are positive")
+
     # The four methods.
 
     def sample_prior(self, key, shape):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bracketz.errors import InputError
+from bracketz.outputs import replaced
 
 
 def figure_and_axes(ax=None, *, width: float, height: float, count: int = 1) -> tuple[Any, list]:
@@ -38,7 +39,7 @@ def save_figure(figure, path: str | Path, *, dpi: int = 160) -> None:
 
     Args:
         figure: what a function of ``bracketz.plots`` returned.
-        path: the file; its ending says the format.
+        path: the file; its ending says the format, .png where there is none.
         dpi: dots per inch.
 
     Raises:
@@ -52,9 +53,24 @@ def save_figure(figure, path: str | Path, *, dpi: int = 160) -> None:
     """
     from matplotlib import pyplot as plt
 
+    path = picture_file(path)
     try:
-        figure.savefig(path, dpi=dpi)
+        with replaced(path) as partial:
+            figure.savefig(partial, dpi=dpi)
     except (ValueError, OSError) as error:
         raise InputError(f"cannot save the picture {path}: {error}") from None
     finally:
         plt.close(figure)
+
+
+def picture_file(path: str | Path) -> Path:
+    """The file a picture of this name gets: a .png where the name has no ending."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    path = Path(path)
+    if not path.suffix:
+        return path.with_name(f"{path.name}.png")
+    known = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in known:
+        raise InputError(f"a picture must end in .png, .pdf or .svg, got {path}")
+    return path

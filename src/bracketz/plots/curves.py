@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bracketz.errors import InputError
+from bracketz.outputs import replaced
 from bracketz.plots.canvas import figure_and_axes
 from bracketz.plots.labels import label_ends
 from bracketz.plots.style import order, style
@@ -64,9 +65,10 @@ def draw(pool: pd.DataFrame, accurate: float, out: Path) -> list[Path]:
             for kind in FORMATS:
                 path = out / f"{name}.{kind}"
                 try:
-                    figure.savefig(
-                        path, dpi=160, metadata={"Date": None} if kind == "svg" else None
-                    )
+                    with replaced(path) as partial:
+                        figure.savefig(
+                            partial, dpi=160, metadata={"Date": None} if kind == "svg" else None
+                        )
                 except OSError as error:
                     raise InputError(f"cannot save the figure {path}: {error.strerror}") from None
                 written.append(path)

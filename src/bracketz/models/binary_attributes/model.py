@@ -269,6 +269,11 @@ class BinaryAttributes(
             )
         return BinaryState(patterns(bits).reshape(-1, shape[0], self.components)), 0.0
 
+    def check_state(self, state):
+        attributes = np.asarray(state.attributes)
+        if wrong := attributes[(attributes != 0) & (attributes != 1)].tolist():
+            raise InputError(f"an attribute is {wrong[0]:g}, and can be 0 or 1")
+
     def tiny(self):
         probability = np.array([0.3, 0.6])[: self.components]
         small = dataclasses.replace(

@@ -240,6 +240,14 @@ class Clustering(
         every = np.indices((self.components,) * n, dtype=np.int32).reshape(n, -1).T
         return ClusteringState(every), 0.0
 
+    def check_state(self, state):
+        assignments = np.asarray(state.assignments)
+        if wrong := assignments[(assignments < 0) | (assignments >= self.components)].tolist():
+            raise InputError(
+                f"an assignment is {wrong[0]}, and {self.components} components are numbered from"
+                f" 0 to {self.components - 1}"
+            )
+
     def tiny(self):
         mixture = np.array([0.5, 0.3, 0.2])[: self.components]
         small = dataclasses.replace(

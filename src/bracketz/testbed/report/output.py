@@ -5,10 +5,23 @@ from pathlib import Path
 
 from bracketz.core.results import finite_json
 from bracketz.errors import InputError, NumericalError, unknown
+from bracketz.outputs import own_folder, replaced, write_text
 from bracketz.testbed.analysis import ledger, measures, provenance
 from bracketz.testbed.store.frames import Frames
 
 FORMATS = ("csv", "parquet", "both")
+#: Files of a report beside its figures.
+NUMBERS = (
+    "truth.csv",
+    "summary.csv",
+    "headline.csv",
+    "bounds.csv",
+    "cross.csv",
+    "provenance.json",
+    "spec.toml",
+    "ledger.json",
+    "report.html",
+)
 
 
 def export(frames: Frames, out: Path, format: str, *, force: bool = False) -> list[str]:
@@ -25,16 +38,17 @@ def export(frames: Frames, out: Path, format: str, *, force: bool = False) -> li
             )
     _folder(out)
     for (name, kind), file in files.items():
-        if kind == "csv":
-            tables[name].to_csv(file, index=False)
-        else:
-            tables[name].to_parquet(file, index=False)
+        with replaced(file) as partial:
+            if kind == "csv":
+                tables[name].to_csv(partial, index=False)
+            else:
+                tables[name].to_parquet(partial, index=False)
     return [str(file) for file in files.values()]
 
 
-def write(frames: Frames, out: Path) -> list[str]:
-    """report.html, figures/, and the numbers behind them; what an earlier call wrote is
-    replaced."""
+def write(frames: Frames, out: Path, *, force: bool = False) -> list[str]:
+    """report.html, figures/, and the numbers behind them; what an earlier call wrote is replaced,
+    and a folder with other files refused, unless ``force``."""
     from bracketz.plots import curves
     from bracketz.testbed.report import page
 
@@ -42,7 +56,7 @@ def write(frames: Frames, out: Path) -> list[str]:
     summary = measures.summary(frames, truth)
     if summary.empty:
         raise _nothing_done(frames)
-    _folder(out)
+    own_folder(out, (*NUMBERS, "figures"), force)
     pool = measures.pooled(summary)
     written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
     verdicts = ledger.decide(frames, summary)
@@ -60,9 +74,9 @@ def write(frames: Frames, out: Path) -> list[str]:
         else None,
         "report.html": page.page(frames, truth, summary, verdicts),
     }
-    for name, text in numbers.items():
-        if text is not None:
-            (out / name).write_text(text)
+    for name in NUMBERS:
+        if (text := numbers[name]) is not None:
+            write_text(out / name, text)
             written.append(out / name)
     return [str(path) for path in written]
 

@@ -74,13 +74,15 @@ def page(
         "ledger": tables.ledger(verdicts),
         "provenance": provenance.as_html(frames),
         "data": _embedded(_data(pool, trials)),
-        "css": (PARTS / "report.css").read_text(),
-        "js": (PARTS / "report.js").read_text(),
+        "css": (PARTS / "report.css").read_text(encoding="utf-8"),
+        "js": (PARTS / "report.js").read_text(encoding="utf-8"),
         "plotly": _plotly(),
     }
     # One pass: a value that happens to look like a placeholder is not filled again.
     return re.sub(
-        r"\{\{(\w+)\}\}", lambda found: fill[found[1]], (PARTS / "report.html").read_text()
+        r"\{\{(\w+)\}\}",
+        lambda found: fill[found[1]],
+        (PARTS / "report.html").read_text(encoding="utf-8"),
     )
 
 

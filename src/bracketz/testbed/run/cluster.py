@@ -1,16 +1,17 @@
 """The same tasks on a Dask cluster: started here (``workers``) or already there (``scheduler``).
 
 Workers get a task as JSON and return its result; they never see the store. A task of a worker that
-dies goes to another one. Tasks that share a compiled program follow each other, on the worker that
-compiled it where possible.
+dies goes to any other, be it one that joins later: tasks are bound to no worker. Those that share a
+compiled program follow each other, and workers share what they compile on disk.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-from bracketz.engine.cluster import connected
+from bracketz.engine.cluster import await_work, connected, gone
 from bracketz.testbed.run.execute import execute_remotely, failure
 from bracketz.testbed.run.runner import Ended, Executor, Watcher
 from bracketz.testbed.spec.tasks import Task
@@ -36,18 +37,13 @@ def on(client: Any) -> Executor:
         waiting, running = deque(queues), {}
         completed = as_completed()
 
-        def submit(queue: deque, worker: str | None) -> bool:
-            """Send the next task of a queue that nobody else has taken; prefer ``worker``."""
+        def submit(queue: deque) -> bool:
+            """Send the next task of a queue that nobody else has taken."""
             while queue:
                 task = queue.popleft()
                 if claim(task):
                     future = client.submit(
-                        _run,
-                        task.to_json(),
-                        key=f"bracketz-{task.id}",
-                        pure=False,
-                        workers=[worker] if worker else None,
-                        allow_other_workers=worker is not None,
+                        execute_remotely, task.to_json(), key=f"bracketz-{task.id}", pure=False
                     )
                     running[future.key] = (task, queue)
                     completed.add(future)
@@ -57,20 +53,21 @@ def on(client: Any) -> Executor:
         def fill() -> None:
             capacity = max(1, len(client.nthreads()))
             while waiting and len(running) < capacity:
-                submit(waiting.popleft(), None)
+                submit(waiting.popleft())
 
         fill()
         while running:
+            await_work(client, completed.has_ready, watcher.note)
             future = next(completed)
             task, queue = running.pop(future.key)
-            worker = None
             try:
-                worker, result = future.result()
-                ended = Ended(task, result)
+                ended = Ended(task, future.result())
+            except CancelledError:  # of a future whose scheduler is lost
+                raise gone(client) from None
             except Exception as error:  # the task failed, or killed every worker it was tried on
                 ended = Ended(task, None, failure(error))
             future.release()
-            if not submit(queue, worker if worker in client.nthreads() else None):
+            if not submit(queue):
                 fill()
             yield ended
 
@@ -82,10 +79,3 @@ def _by_program(tasks: list[Task]) -> list[deque]:
     for task in tasks:
         queues.setdefault(task.program, deque()).append(task)
     return list(queues.values())
-
-
-def _run(content: str):
-    """On a worker: (its address, the result)."""
-    from distributed import get_worker
-
-    return get_worker().address, execute_remotely(content)

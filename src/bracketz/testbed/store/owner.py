@@ -17,7 +17,7 @@ def machine() -> str:
 
 def _boot() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -26,7 +26,7 @@ def _started(pid: int) -> str:
     """When a process began, to tell it from a later one with the same number; "" if there is
     none."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (
             "" if fields[0] in "ZX" else fields[19]
         )  # killed, and not yet collected by its parent

@@ -3,7 +3,7 @@
 #: "bktz" in the header's application id (byte 68 of the file) says whose file it is.
 APPLICATION_ID = 0x626B747A
 #: Older formats are read as they are, and brought up to this one when opened to write.
-VERSION = 2
+VERSION = 3
 
 ENTRIES = """-- Which tasks an experiment consists of, in the order they run, and what each is for.
 CREATE TABLE entries (
@@ -14,6 +14,12 @@ CREATE TABLE entries (
     curve      TEXT NOT NULL,            -- the estimator's label; of a cross, the fitted model's
     role       TEXT NOT NULL CHECK (role IN ('truth', 'curve', 'latency', 'cross')),
     PRIMARY KEY (experiment, position)
+)"""
+
+SEALS = """-- A hash of what a task gave: numbers that are changed by hand are found out.
+CREATE TABLE seals (
+    task       TEXT PRIMARY KEY REFERENCES tasks,
+    seal       TEXT NOT NULL
 )"""
 
 SCHEMA = f"""
@@ -78,6 +84,7 @@ CREATE TABLE environments (
     environment INTEGER PRIMARY KEY,
     versions    TEXT NOT NULL UNIQUE     -- JSON: bracketz, jax, ..., python, system, cores
 );
+{SEALS};
 """
 #: Of a task that is done: a value is missing or infinite. Versions before NumericalError kept such
 #: results; they count as failed.
@@ -86,11 +93,13 @@ NO_NUMBER = (
     " AND (log_ml IS NULL OR abs(log_ml) > 1.7976931348623157e308))"
 )
 TABLES = ("experiments", "tasks", "entries", "trials", "details", "timings", "environments")
-#: From format 1, which knew no crosses.
-MIGRATION = (
-    "ALTER TABLE entries RENAME TO entries_1",
-    ENTRIES,
-    "INSERT INTO entries SELECT * FROM entries_1",
-    "DROP TABLE entries_1",
-    f"PRAGMA user_version = {VERSION}",
-)
+#: From each format to the next: 1 knew no crosses, 2 no seals (what it holds stays unsealed).
+MIGRATIONS = {
+    1: (
+        "ALTER TABLE entries RENAME TO entries_1",
+        ENTRIES,
+        "INSERT INTO entries SELECT * FROM entries_1",
+        "DROP TABLE entries_1",
+    ),
+    2: (SEALS,),
+}

@@ -7,6 +7,7 @@ that has been silent for ``owner.SILENCE`` seconds, is anybody's to take. Two pr
 run a task do no harm: the first one's values stay, and the second's are the same bits.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -25,7 +26,7 @@ from bracketz.testbed.spec.tasks import Entry, Task
 from bracketz.testbed.store.owner import alive, this_process
 from bracketz.testbed.store.schema import (
     APPLICATION_ID,
-    MIGRATION,
+    MIGRATIONS,
     NO_NUMBER,
     SCHEMA,
     TABLES,
@@ -104,9 +105,10 @@ class Store:
 
     def _migrate(self) -> None:
         with self._write() as db:
-            if self._format() < VERSION:  # else another process was faster
-                for statement in MIGRATION:
+            for older in range(self._format(), VERSION):  # none: another process was faster
+                for statement in MIGRATIONS[older]:
                     db.execute(statement)
+            db.execute(f"PRAGMA user_version = {VERSION}")
 
     def rows(self, query: str, *values) -> list[tuple]:
         return self._db.execute(query, values).fetchall()
@@ -170,7 +172,7 @@ class Store:
         with self._write() as db:
             if self.status(task) not in free:
                 return False
-            for table in ("trials", "details", "timings"):  # of a result that was no number
+            for table in ("trials", "details", "timings", "seals"):  # of one that was no number
                 db.execute(f"DELETE FROM {table} WHERE task = ?", (task,))
             db.execute(
                 "UPDATE tasks SET status = 'running', owner = ?, beat = ?, message = NULL WHERE"
@@ -238,6 +240,7 @@ class Store:
                     versions,
                 ),
             )
+            db.execute("INSERT INTO seals VALUES (?, ?)", (task, _seals(db, task)[task]))
             db.execute(
                 "UPDATE tasks SET status = 'done', message = NULL, owner = NULL, beat = NULL, side"
                 " = ?,"
@@ -283,14 +286,43 @@ def check(path: Path) -> None:
         try:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            edited = _edited(connection) if verdict == "ok" and "seals" in found else None
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:
-        verdict, found = str(error), set()
+        verdict, found, edited = str(error), set(), None
     if verdict != "ok" or not found >= set(TABLES):
         raise InputError(
             f"the store {path} is damaged; restore it from a copy, or name another file"
         )
+    if edited is not None:
+        raise InputError(
+            f"values of task {edited} in the store {path} are not those that were computed; restore"
+            " it from a copy, or name another file"
+        )
+
+
+def _edited(db: sqlite3.Connection) -> str | None:
+    """A task whose values are not what its seal says, if there is one."""
+    found = _seals(db)
+    for task, seal in db.execute("SELECT task, seal FROM seals"):
+        if found.get(task) != seal:
+            return task
+    return None
+
+
+def _seals(db: sqlite3.Connection, task: str | None = None) -> dict[str, str]:
+    """By task (all, or one): a hash of what determines its values, and of the values."""
+    where, given = ("", ()) if task is None else (" WHERE task = ?", (task,))
+    hashes = {
+        name: hashlib.sha256(content.encode())
+        for name, content in db.execute(f"SELECT task, content FROM tasks{where}", given)
+    }
+    for table, order in (("trials", "trial"), ("details", "name, trial")):
+        for name, *row in db.execute(f"SELECT * FROM {table}{where} ORDER BY task, {order}", given):
+            if name in hashes:
+                hashes[name].update(repr(row).encode())
+    return {name: found.hexdigest() for name, found in hashes.items()}
 
 
 def _reading(path: Path) -> str:
