@@ -56,8 +56,13 @@ def _given_value(error: Any) -> str:
 
 
 def _fail(sentence: str, code: int = 2) -> None:
-    print(f"error: {sentence}", file=sys.stderr)
+    print(f"error: {_printable(sentence)}", file=sys.stderr)
     sys.exit(code)
+
+
+def _printable(sentence: str) -> str:
+    """On one line, and without what a terminal would obey: words and files are quoted in it."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in sentence)
 
 
 def _stopped() -> None:
