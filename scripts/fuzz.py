@@ -668,6 +668,8 @@ def call(words: list[str], limit: int) -> Outcome:
             file = getattr(sys.modules[name], "__file__", None) or ""
             if file.startswith(str(before[3])):
                 del sys.modules[name]
+        if own := sys.modules.get("bracketz.cli.own"):
+            own._IMPORTED.clear()  # what it has imported is gone, as in a new process
     found.seconds = time.monotonic() - began
     for stream in (out, err):
         with contextlib.suppress(ValueError):
@@ -813,6 +815,8 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            # A shell that runs this script in the background has it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         hung = False
         try:
