@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants clean
+.PHONY: demo test fast lint bench honesty mutants fuzz clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -33,6 +33,12 @@ honesty: $(READY)
 # The whole correctness kit on every mutant; about half an hour on 2 cores.
 mutants: $(READY)
 	$(BIN)/python tests/check/hunt.py --jobs 2
+
+# Hostile command lines, files and environments; under an hour on 2 cores. Exit code 1 if there are findings.
+SEED ?= 0
+COUNT ?= 2000
+fuzz: $(READY)
+	$(BIN)/python scripts/fuzz.py --seed $(SEED) --count $(COUNT)
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt

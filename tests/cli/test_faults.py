@@ -246,7 +246,8 @@ def test_effort_of_evidence_begins_at_one_and_ends_beyond(command, simulation):
         "--max-effort must be at least --first, 9, got 3"
         in command(*words, "--first", 9, "--max-effort", 3)[2]
     )
-    assert "first must be at least 1, got 0" in command(*words, "--first", 0)[2]
+    assert "first must be at least 2, got 1" in command(*words, "--first", 1)[2]
+    assert "--max-effort must be at least 2, got 1" in command(*words, "--max-effort", 1)[2]
 
 
 # The terminal.
@@ -305,6 +306,33 @@ def test_who_reads_may_stop_reading(process):
     err = run.stderr.read()
     run.wait(timeout=60)
     assert run.returncode in (0, 1) and "Traceback" not in err and "BrokenPipe" not in err
+
+
+def test_output_that_cannot_be_written_is_one_sentence(tmp_path):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "bracketz", "models"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+    assert run.returncode == 2 and run.stderr.startswith("error: cannot write the output")
+    assert run.stderr.count("\n") == 1
+
+
+def test_double_precision_is_asked_for_in_jax_s_words(command, monkeypatch):
+    monkeypatch.setenv("JAX_ENABLE_X64", "zzz")
+    code, _, err = command("models")
+    assert (code, err) == (2, "error: JAX_ENABLE_X64 must be 1 or 0, got 'zzz'\n")
+
+
+def test_a_number_too_large_for_the_machine_is_one_sentence(command, simulation):
+    words = ("lw", "--data", simulation, "--proposals", 10**20)
+    code, _, err = command("estimate", "clustering", *words)
+    assert code == 2 and err.startswith("error: ") and err.count("\n") == 1
 
 
 def test_ctrl_c_says_how_to_go_on(process, simulation, tmp_path):

@@ -233,6 +233,8 @@ def _chosen(
 
     theirs = [name for name in names if own.is_own(name) or name.endswith(".stan")]
     shipped = [name for name in names if name not in theirs]
+    if asked.stan_data is not None and not any(name.endswith(".stan") for name in names):
+        raise InputError(f"--stan-data is for Stan programs, and {names[0]} is none; leave it out")
     out: dict[str, Model] = {}
     y: Any = None
     if shipped:

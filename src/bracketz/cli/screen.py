@@ -12,8 +12,9 @@ from rich.text import Text
 _PLAIN = {"±": "+-", "×": "x", "–": "-", "—": "-", "…": "...", "≤": "<=", "≥": ">=", "η": "eta"}
 
 
-def printable(text: str) -> str:
-    """Control characters as Python writes them, so that a cell of a file cannot drive the terminal.
+def printable(text: str, lines: bool = True) -> str:
+    """Control characters as Python writes them, so that a cell of a file cannot drive the terminal;
+    line breaks too, unless there may be several ``lines``.
 
     Example:
         >>> printable("red: \\x1b[31m")
@@ -21,7 +22,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+    kept = "\n\t" if lines else "\t"
+    return "".join(c if c.isprintable() or c in kept else repr(c)[1:-1] for c in text)
 
 
 class Screen(Console):

@@ -59,10 +59,10 @@ def require_at_least(minimum: int, **knobs) -> None:
             raise InputError(f"{shown} must be at least {minimum}, got {value}")
 
 
-def require_efforts(first: int | None, max_effort: int | None) -> None:
+def require_efforts(first: int | None, max_effort: int | None, least: int = 1) -> None:
     """Where a ladder begins and ends, as far as somebody said so."""
     given = {"first": first, "max_effort": max_effort}
-    require_at_least(1, **{name: value for name, value in given.items() if value is not None})
+    require_at_least(least, **{name: value for name, value in given.items() if value is not None})
     if first is not None and max_effort is not None and max_effort < first:
         raise InputError(f"`max_effort` must be at least `first`, {first}, got {max_effort}")
 

@@ -92,7 +92,7 @@ class Settings:
             raise InputError(f"gap must be positive, got {self.gap}")
         require_at_least(2, starts=self.starts)
         require_at_least(0, twins=self.twins)
-        require_efforts(self.first, self.max_effort)
+        require_efforts(self.first, self.max_effort, least=2)
         if self.chains < self.starts:
             raise InputError(
                 f"`chains` must be at least `starts`, {self.starts}, got {self.chains}"

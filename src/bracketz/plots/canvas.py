@@ -53,10 +53,12 @@ def save_figure(figure, path: str | Path, *, dpi: int = 160) -> None:
     """
     from matplotlib import pyplot as plt
 
-    path = picture_file(path)
     try:
+        path = picture_file(path)
         with replaced(path) as partial:
             figure.savefig(partial, dpi=dpi)
+    except InputError:
+        raise
     except (ValueError, OSError) as error:
         raise InputError(f"cannot save the picture {path}: {error}") from None
     finally:
