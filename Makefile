@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants clean
+.PHONY: demo test fast lint bench honesty mutants mutants-random clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -33,6 +33,12 @@ honesty: $(READY)
 # The whole correctness kit on every mutant; about half an hour on 2 cores.
 mutants: $(READY)
 	$(BIN)/python tests/check/hunt.py --jobs 2
+
+# Edits drawn at random, judged by tests and kit; hours on 2 cores. Run again, it goes on where it was.
+SEED ?= 0
+COUNT ?= 300
+mutants-random: $(READY)
+	$(BIN)/python scripts/mutate.py --seed $(SEED) --count $(COUNT) --jobs 2 --resume mutants-$(SEED).jsonl
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt
