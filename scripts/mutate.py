@@ -57,6 +57,9 @@ FOLDERS = (
 )
 #: They read the source as text, where every edit shows.
 OF_THE_TEXT = {"test_mutants.py", "test_layers.py", "test_package.py", "test_mutate.py"}
+#: Files of tests for one file; beyond them are those that only happen to use it.
+MOST = 8
+NEVER = 1000
 MODELS = ("clustering", "low-rank", "binary-attributes")
 #: Seconds for a whole judge, and for one test.
 LIMITS = {"fast": 900, "quick": 300, "slow": 3000, "standard": 1500}
@@ -225,27 +228,26 @@ def _reach() -> dict[str, dict[str, int]]:
 
 @functools.cache
 def tests_of(file: str) -> tuple[str, ...]:
-    """Tests that name the file or something in it, and those of its package; the nearest first.
+    """Tests that name the file or something in it, and those of its package that come near it; the
+    nearest first, ``MOST`` at most.
 
     Where none names it, those that are the fewest imports away.
     """
-    reach = _reach()
-    far = {test: distances.get(file, 1000) for test, distances in reach.items()}
-    nearest = min(far.values())
+    far = {test: distances.get(file, NEVER) for test, distances in _reach().items()}
     home = f"tests/{file.split('/')[0]}/"
-    stem = Path(file).stem
+    named = f"test_{Path(file).stem}"
+    nearest = min(far.values())
 
     def rank(test: str):
-        return (
-            Path(test).stem != f"test_{stem}",
-            not test.startswith(home),
-            far[test],
-            (ROOT / test).stat().st_size,
-            test,
-        )
+        size = (ROOT / test).stat().st_size
+        return Path(test).stem != named, far[test], not test.startswith(home), size, test
 
-    chosen = [test for test in far if far[test] == nearest < 1000 or test.startswith(home)]
-    return tuple(sorted(chosen, key=rank))
+    chosen = [
+        test
+        for test in far
+        if far[test] == nearest < NEVER or (test.startswith(home) and far[test] <= nearest + 1)
+    ]
+    return tuple(sorted(chosen, key=rank)[:MOST])
 
 
 @functools.cache
