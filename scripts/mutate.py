@@ -89,7 +89,7 @@ from bracketz.models.registry import SHIPPED
 name, options = sys.argv[1], json.loads(sys.argv[2])
 own = name == "selftest"
 report = check.selftest.run(**options) if own else check.run(SHIPPED.find(name)(), **options)
-print("FAILED" + json.dumps([c.name for c in report.results if not c.passed]))
+print("FAILED" + json.dumps([result.name for result in report.failures]))
 """
 
 
