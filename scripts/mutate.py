@@ -398,6 +398,7 @@ class Hunt:
             "name": mutant.name,
             "kind": mutant.kind,
             "judge": who if found else None,
+            "judges": len(self.judges),
             "how": found["how"] if found else None,
             "by": found["by"] if found else None,
             "seconds": round(time.monotonic() - begun, 1),
@@ -436,6 +437,13 @@ def report(records: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def settled(records: Iterable[dict], names: set[str], judges: int) -> list[dict]:
+    """Those that need not run again: caught, or seen by as many judges as are asked now. The last
+    of a name counts."""
+    last = {record["name"]: record for record in records if record["name"] in names}
+    return [r for r in last.values() if r["judge"] or r.get("judges", 0) >= judges]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -464,7 +472,7 @@ def main() -> None:
     records: list[dict] = []
     if options.resume and options.resume.exists():
         lines = options.resume.read_text(encoding="utf-8").splitlines()
-        records = [record for record in map(json.loads, lines) if record["name"] in names]
+        records = settled(map(json.loads, lines), names, options.judges)
     done = {record["name"] for record in records}
     target = options.json or options.resume
     if options.json and options.json != options.resume:

@@ -145,3 +145,11 @@ def test_the_report_counts_and_shows_survivors():
     missed = {"name": "b", "kind": "sign", "judge": None, "how": None, "diff": "-b"}
     text = mutate.report([caught, missed])
     assert "1 of 2 caught (50%)" in text and "SURVIVES b\n-b" in text and "-a" not in text
+
+
+def test_a_survivor_of_fewer_judges_runs_again():
+    caught = {"name": "a", "judge": "fast", "judges": 2}
+    missed = {"name": "b", "judge": None, "judges": 2}
+    assert mutate.settled([caught, missed], {"a", "b"}, 4) == [caught]
+    assert mutate.settled([caught, missed], {"b"}, 2) == [missed]
+    assert mutate.settled([missed, missed | {"judges": 4}], {"b"}, 4) == [missed | {"judges": 4}]
