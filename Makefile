@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants fuzz clean
+.PHONY: demo test fast lint bench honesty mutants mutants-random fuzz clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -34,11 +34,14 @@ honesty: $(READY)
 mutants: $(READY)
 	$(BIN)/python tests/check/hunt.py --jobs 2
 
-# Hostile command lines, files and environments; under an hour on 2 cores. Exit code 1 if there are findings.
+# Edits drawn at random, judged by tests and kit; hours on 2 cores. Run again, it goes on where it was.
 SEED ?= 0
-COUNT ?= 2000
+mutants-random: $(READY)
+	$(BIN)/python scripts/mutate.py --seed $(SEED) --count $(or $(COUNT),300) --jobs 2 --resume mutants-$(SEED).jsonl
+
+# Hostile command lines, files and environments; under an hour on 2 cores. Exit code 1 if there are findings.
 fuzz: $(READY)
-	$(BIN)/python scripts/fuzz.py --seed $(SEED) --count $(COUNT)
+	$(BIN)/python scripts/fuzz.py --seed $(SEED) --count $(or $(COUNT),2000)
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt

@@ -890,7 +890,7 @@ def judge(line: Line, found: Outcome) -> list[tuple[str, str]]:
     named = _named(words)
     for name in found.changed:
         mine = any(name == one or name.startswith(f"{one}/") for one in named)
-        if name == "results.db" and line.command == "experiment run":
+        if name.endswith("results.db") and line.command == "experiment run":
             continue  # what it is there for
         if not (mine and ("--force" in words or "--resume" in words)):
             say("changed file", f"{options}: {name}")

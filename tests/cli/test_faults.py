@@ -250,6 +250,12 @@ def test_effort_of_evidence_begins_at_one_and_ends_beyond(command, simulation):
     assert "--max-effort must be at least 2, got 1" in command(*words, "--max-effort", 1)[2]
 
 
+def test_columns_of_no_table_are_refused(command, tmp_path):
+    words = ("--observe", "y", "--out", tmp_path / "a.npz")
+    code, _, err = command("simulate", "clustering", *words)
+    assert code == 2 and "--observe names columns of --data" in err
+
+
 # The terminal.
 
 

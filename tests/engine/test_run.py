@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -125,6 +126,15 @@ def test_layout_covers_all_chains(chains):
     assert block == loop._layout(chains, jax.devices()[:1])[0]
     outcome = loop.run_chains(Count(), 3, chains=chains, seed=0, stream="count")
     assert outcome.log_values.tolist() == [3.0] * chains
+
+
+def test_layout_halves_the_chains_within_the_limits_of_a_block():
+    """So that two devices have work; on an accelerator only where a half is still large."""
+    cpu, gpu = (SimpleNamespace(platform=name) for name in ("cpu", "gpu"))
+    assert loop._layout(7, [cpu, cpu]) == (4, 2, [cpu, cpu])
+    assert loop._layout(1000, [cpu, cpu]) == (64, 16, [cpu, cpu])
+    assert loop._layout(100, [gpu, gpu]) == (100, 1, [gpu])
+    assert loop._layout(10_000, [gpu]) == (5000, 2, [gpu])
 
 
 RUN = textwrap.dedent(

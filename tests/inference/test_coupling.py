@@ -32,7 +32,8 @@ def literally(log_weights, length, rng):
 @pytest.mark.parametrize("spread", [0.2, 1.0, 6.0])
 def test_chains_meet_where_the_definition_says(spread):
     log_w = np.random.default_rng(1).normal(-spread / 2, spread**0.5, size=40 * 16)
-    log_w[::7] = -np.inf  # weights of zero are legal
+    log_w[::7] = -np.inf  # weights of zero are legal,
+    log_w[: 2 * 16 + 5] = -np.inf  # also where a chain has met nothing else
     found = couple(log_w, 16, np.random.default_rng(2))
     waited, ends = literally(log_w, 16, np.random.default_rng(2))
     met = [w for w in waited if w is not None]

@@ -11,7 +11,7 @@ import pytest
 import bracketz as bz
 from bracketz.core.weights import bennett
 from bracketz.engine.session import Silent
-from bracketz.inference.plan import Seen, converged, plan
+from bracketz.inference.plan import Seen, converged, next_rung, plan
 
 sandwich_module = importlib.import_module("bracketz.inference.sandwich")
 
@@ -123,6 +123,17 @@ def test_the_plan_asks_for_chains_or_distributions_whichever_is_cheaper():
     assert plan(prefix, 1.0, 25, False, 1, 512).effort == 2
     # Where one chain's weight is unpredictable, so is the effort: measured where the ladder ended.
     assert plan([Seen(1024, 500.0, 25)], 1.0, 25, True, 2, 1 << 22) == (1024, 25)
+
+
+def test_the_ladder_goes_on_while_effort_pays():
+    """On a path that refines: up to eight times the effort, and an end where 64 times have not
+    halved the spread."""
+    first = Seen(16, 100.0, 25)
+    assert next_rung([first], 1.0, True) == 128
+    assert next_rung([first, Seen(1024, 49.0, 25)], 1.0, True) == 8192
+    assert next_rung([first, Seen(1023, 51.0, 25)], 1.0, True) == 8184
+    assert next_rung([first, Seen(1024, 51.0, 25)], 1.0, True) is None
+    assert next_rung([first, Seen(128, 4.0, 25)], 1.0, True) is None
 
 
 def test_an_inversion_no_chance_explains_is_a_failed_run(monkeypatch):

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.scipy.stats import norm
+from scipy import stats
 
 import bracketz as bz
 from bracketz.core.precision import double_precision
 from bracketz.core.results import preparation_rows
 from bracketz.models.factored.model import Flattening
-from bracketz.models.factored.reference import Referenced, fit
+from bracketz.models.factored.reference import Mixture, Referenced, fit
 from bracketz.models.factored.tuned import Tuned
 
 
@@ -270,6 +271,19 @@ def test_leapfrog_steps_are_undone_by_the_flipped_momentum():
         there = run(x, p)
         back = run(there[0], -there[1])
         assert np.allclose(back[0], x, atol=1e-12) and np.allclose(-back[1], p, atol=1e-12)
+
+
+@pytest.mark.parametrize("degrees", [0, 7])
+def test_a_reference_with_independent_coordinates_is_the_dense_one(degrees):
+    """Both are scipy's; a t has the covariance it is asked for."""
+    mean, root, z = np.array([0.3, -1.0]), np.array([0.5, 2.0]), np.array([1.1, 0.4])
+    exact = stats.multivariate_normal.logpdf(z, mean, np.diag(root**2))
+    if degrees:
+        shape = np.diag(root**2) * (degrees - 2) / degrees
+        exact = stats.multivariate_t.logpdf(z, mean, shape, df=degrees)
+    for roots in (root[None], np.diag(root)[None]):
+        q = Mixture.of(np.ones(1), mean[None], roots, degrees)
+        assert float(q.log_density(jnp.asarray(z))) == pytest.approx(exact, abs=1e-12)
 
 
 def test_a_reference_is_a_density_and_its_sampler_agrees():

@@ -90,6 +90,18 @@ def test_evidence_changes_with_units_as_a_density_must(cls):
     )
 
 
+@pytest.mark.parametrize("cls", MODELS, ids=ids)
+def test_every_variance_has_the_prior_of_its_name(cls):
+    """The model's own tiny instance has no two numbers alike."""
+    model, _ = cls().tiny()
+    laws = {k: law for k, law in model.priors._asdict().items() if isinstance(law, InverseGamma)}
+    assert len(laws) >= 2
+    for name, law in laws.items():
+        word = name.removesuffix("_variance")
+        given = getattr(model, f"{word}_shape"), getattr(model, f"{word}_scale")
+        assert (float(law.shape), float(law.scale)) == pytest.approx(given)
+
+
 def test_variances_score_and_sample_what_scipy_says():
     """Kolmogorov-Smirnov on 20,000 draws; false alarms 1e-4."""
     ours, theirs = InverseGamma(3.2, 1.7), stats.invgamma(3.2, scale=1.7)

@@ -66,6 +66,10 @@ def without_data(asked: Asked) -> Found:
             f"--data gives a NumPyro function its covariates, and {asked.name} takes none; leave"
             " it out"
         )
+    if asked.observed and asked.data is None and not own.is_own(asked.name):
+        raise InputError(
+            f"--observe names columns of --data, and {asked.name} takes none; leave it out"
+        )
     refuse_sizes(asked, found.model)
     found.said(ignored=True, quiet=asked.quiet)
     return found
