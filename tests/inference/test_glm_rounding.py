@@ -192,6 +192,22 @@ def test_the_constants_hold_within_the_errors(family, what):
         assert low <= lower_bound(other) + 1e-9
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_fourth_moments_hold_within_the_errors_of_long_rows(sign):
+    """Where rows are longer than 1, so that an error of theirs counts for more in a moment; and
+    where moments are what the constants come from."""
+    rng = np.random.default_rng(1)
+    at = prepared(rng.normal(size=(60, 2)), rng.integers(0, 2, 60), "logistic")
+    scale = 3 / np.linalg.norm(at.rows, axis=1).min()
+    at = dataclasses.replace(at, rows=scale * at.rows, curvature=at.curvature / scale**2)
+    error = np.full(60, 1e-2)
+    bound = rates(dataclasses.replace(at, row_error=error))
+    assert bound.linear < 0.9 * bound.leverage
+    longer = 1 + sign * error / np.linalg.norm(at.rows, axis=1)
+    exact = rates(dataclasses.replace(at, rows=at.rows * longer[:, None]))
+    assert exact.linear <= bound.linear and exact.quadratic <= bound.quadratic
+
+
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 def test_the_energy_is_within_its_error(family):
     """Against 60 digits; a bound a million times too large would be no use."""
