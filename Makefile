@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants mutants-random fuzz clean
+.PHONY: demo test fast lint bench honesty mutants mutants-random fuzz chaos clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -42,6 +42,10 @@ mutants-random: $(READY)
 # Hostile command lines, files and environments; under an hour on 2 cores. Exit code 1 if there are findings.
 fuzz: $(READY)
 	$(BIN)/python scripts/fuzz.py --seed $(SEED) --count $(or $(COUNT),2000)
+
+# Commands killed at random moments and resumed, 50 times each; an hour or two on 2 cores.
+chaos: $(READY)
+	$(BIN)/python scripts/chaos.py --seed $(SEED) --kills $(or $(COUNT),50)
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt
