@@ -273,13 +273,22 @@ def test_names_are_shown_as_they_are(capsys):
     assert capsys.readouterr().out == "[red]x[/nothing] :smile: \\x1b[1m\n"
 
 
+#: A test run in the background ignores interrupts, and would hand that down.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bracketz.cli import main
+main()
+"""
+
+
 @pytest.fixture
 def process(tmp_path):
     """A command in a process of its own."""
     started = []
 
     def start(*words, **environment):
-        command = [sys.executable, "-m", "bracketz", *map(str, words)]
+        command = [sys.executable, "-c", INTERRUPTIBLE, *map(str, words)]
         started.append(
             subprocess.Popen(
                 command,

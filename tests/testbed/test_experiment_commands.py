@@ -173,7 +173,7 @@ def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
         ),
         (
             ("experiment", "report", "--store", "results.db", "--out", "spec.toml"),
-            "cannot make the folder spec.toml",
+            "spec.toml is a file, and a folder is needed",
         ),
         (("reproduce", "grosse2016", "--out", "out"), "did you mean 'grosse2015'?"),
         (("reproduce", "grosse2015", "--preset", "fast", "--out", "out"), "unknown preset 'fast'"),
