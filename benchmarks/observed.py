@@ -181,7 +181,7 @@ def line(name: str, rows: list[dict[str, Any]], twins: int) -> tuple[list[Row], 
     blessed = [r for r in there if r["twins"] == twins]
     held = [not missed(r, 0.0) for r in there]
     blessed_held = [not missed(r, 0.0) for r in blessed]
-    loose = [not missed(r, 2.0) for r in there]
+    near, loose = ([not missed(r, slack) for r in there] for slack in (1.0, 2.0))
     widths = [r["high"] - r["low"] for r in there]
     share = float(np.mean(blessed_held)) if blessed else float("nan")
     goal = at_least(GOAL)
@@ -190,9 +190,12 @@ def line(name: str, rows: list[dict[str, Any]], twins: int) -> tuple[list[Row], 
         name,
         f"{len(there)} of {len(rows)}",
         f"{sum(held)} ({np.mean(held):.1%})" if held else "-",
+        f"{sum(near)} ({np.mean(near):.1%})" if near else "-",
         f"{sum(loose)} ({np.mean(loose):.1%})" if loose else "-",
         said + (f" ({share:.1%})" if blessed else ""),
         number(float(np.median(widths))) if widths else "-",
+        number(float(np.median([r["low"] for r in there]))) if there else "-",
+        number(float(np.median([r["truth_error"] for r in rows]))) if rows else "-",
         number(float(np.sqrt(np.mean([r["estimate"] ** 2 for r in rows])))) if rows else "-",
         number(float(np.median([r["seconds"] for r in rows]))) if rows else "-",
         str(len(failed)),
@@ -296,9 +299,12 @@ def run(options: argparse.Namespace) -> Report:
                 "model",
                 "upper bound",
                 "covered",
+                "within 1 s.e.",
                 "within 2 s.e.",
                 "covered, blessed",
                 "width",
+                "low end",
+                "truth's s.e.",
                 "RMS error",
                 "s",
                 "failed",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bracketz.errors import InputError
 
-#: In a folder that is ours to fill: its files may be replaced.
+#: Lists the files of a folder that are ours, and may be replaced.
 MARKER = ".bracketz"
 
 
@@ -36,7 +36,7 @@ def replaced(path: Path) -> Iterator[Path]:
     partial = path.with_name(f".{os.getpid()}.partial.{path.name}")
     try:
         yield partial
-        with open(partial, "rb") as file:
+        with open(partial, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(partial, path)
     finally:
@@ -51,20 +51,22 @@ def write_text(path: Path, text: str) -> None:
 
 
 def own_folder(folder: Path, names: Iterable[str] = (), force: bool = False) -> Path:
-    """The folder, made where it is missing and marked as ours. Where it is not ours yet and holds
-    one of these names, that is somebody's file: refused, unless ``force``."""
+    """The folder, made where it is missing, for files of these names. One that is there and was not
+    written by us (the folder's marker lists what was) is somebody's: refused, unless ``force``."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file, and a folder is needed; name another")
-    if not force and not (folder / MARKER).exists():
+    names, marker = list(names), folder / MARKER
+    try:
+        ours = set(marker.read_text(encoding="utf-8").splitlines()) if marker.exists() else set()
         for name in names:
-            if (folder / name).exists():
+            if not force and name not in ours and (folder / name).exists():
                 raise InputError(
                     f"{folder / name} exists and was not written by bracketz, as far as can be"
                     " told; name another folder, or add `force=True` to overwrite it"
                 )
-    try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / MARKER).touch()
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+        if names:
+            write_text(marker, "".join(f"{name}\n" for name in sorted(ours | set(names))))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot use the folder {folder}: {error}") from None
     return folder

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 from small_experiment import SMALL, values
@@ -14,6 +15,7 @@ from bracketz.testbed import read_frames
 from bracketz.testbed.spec.experiment import parse
 from bracketz.testbed.spec.tasks import expand
 from bracketz.testbed.store import owner
+from bracketz.testbed.store import store as store_module
 from bracketz.testbed.store.schema import ENTRIES, SCHEMA, TABLES, VERSION
 from bracketz.testbed.store.store import Store, TaskResult
 
@@ -205,6 +207,25 @@ def test_values_changed_by_hand_are_found_out(small_store, tmp_path, edit):
     for way in (Store.open, Store.read):
         with pytest.raises(InputError, match="are not those that were computed"):
             way(copy)
+
+
+def test_who_writes_beside_us_is_not_taken_for_an_editor(small_store, tmp_path, monkeypatch):
+    """A result that is written between the look at values and the look at seals."""
+    copy = tmp_path / "r.db"
+    copy.write_bytes(small_store.read_bytes())
+    own = store_module._seals
+
+    def then_another_writes(db, *which):
+        found = own(db, *which)
+        with closing(sqlite3.connect(copy)) as other:
+            other.execute("INSERT INTO seals VALUES ('another', 'seal')")
+            other.commit()
+        return found
+
+    with Store.open(copy) as kept:  # the log of a process that writes
+        kept.rows("SELECT 1 FROM seals")
+        monkeypatch.setattr(store_module, "_seals", then_another_writes)
+        store_module.check(copy)
 
 
 def test_the_schema_is_documented():

@@ -53,8 +53,6 @@ def main() -> None:
             raise
         _let_go_of_output()
         _fail(f"cannot write the output: {error.strerror}")
-    except OverflowError as error:
-        _fail(f"a number is too large ({error}); take a smaller one")
     except RuntimeError as error:
         if "Unable to initialize backend" in str(error):
             _fail(f"JAX cannot start: {' '.join(str(error).split())}")

@@ -64,12 +64,10 @@ def check(
     from bracketz.engine.session import Session
     from bracketz.outputs import own_folder
 
-    if report is not None:
-        if report.is_dir() and any(report.iterdir()) and not force:
-            raise InputError(
-                f"{report} is not empty; add --force to write there, or name another folder"
-            )
-        own_folder(report)
+    if report is not None and report.is_dir() and any(report.iterdir()) and not force:
+        raise InputError(
+            f"{report} is not empty; add --force to write there, or name another folder"
+        )
     asked = problem.Asked.given(locals())
     chosen = problem.without_data(asked).model
     shape = None
@@ -78,6 +76,8 @@ def check(
             chosen.default_shape[0] if rows is None else rows,
             chosen.default_shape[1] if columns is None else columns,
         )
+    if report is not None:
+        own_folder(report)
     session = Session(progress=ProgressBar(quiet=json))
     answer = kit.run(
         chosen,

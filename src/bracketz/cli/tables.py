@@ -186,9 +186,7 @@ def print_demo(answers: "list[Sandwich]", picture: str) -> None:
         if not a.converged:
             console.print(f"{a.model}: not converged: {a.reason}.")
     compiling = sum(a.seconds.compile for a in answers)
-    console.print(
-        f"and {compiling:.0f} s to compile; bounds and certificates: {picture}", highlight=False
-    )
+    console.print(f"and {compiling:.0f} s to compile; bounds and certificates: {picture}")
 
 
 def outwards(low: float, high: float | None) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from bracketz.errors import InputError
 
 #: Squares of data over the noise variance: beyond, residuals are made of rounding alone.
 MAX_SIGNAL = 1e24
+#: Whole numbers are counted in int64.
+BEYOND_COUNTING = 2**63
 
 
 def require_model(model) -> None:
@@ -57,6 +59,8 @@ def require_at_least(minimum: int, **knobs) -> None:
         if value < minimum:
             shown = f"`{name}`" if "_" in name else name
             raise InputError(f"{shown} must be at least {minimum}, got {value}")
+        if value >= BEYOND_COUNTING:
+            raise InputError(f"{name} must be below 2^63, got {value}")
 
 
 def require_efforts(first: int | None, max_effort: int | None, least: int = 1) -> None:

@@ -81,8 +81,8 @@ def gone(client: Any) -> InputError:
     scheduler = getattr(client, "scheduler", None)
     where = getattr(scheduler, "address", None) or "its address"
     return InputError(
-        f"the Dask scheduler at {where} has gone; what came back from it is kept, and the same"
-        " command goes on from there"
+        f"the Dask scheduler at {where} has gone; when it is back, run the same command again (an"
+        " experiment keeps what it has finished, and a checkpoint, if there is one, the twins)"
     )
 
 

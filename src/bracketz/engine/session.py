@@ -122,7 +122,8 @@ class Session:
             self.checkpoint.save(stream, step, leaves)
             self.unsaved = None
         except OSError as error:
-            self.unsaved = f"checkpoint {self.checkpoint.path} cannot be written: {error.strerror}"
+            why = error.strerror or error
+            self.unsaved = f"checkpoint {self.checkpoint.path} cannot be written: {why}"
             if not told:
                 self.progress.note(f"{self.unsaved}; the run goes on without")
 

@@ -15,6 +15,10 @@ from bracketz.models.low_rank.model import LowRank
 from bracketz.models.low_rank.state import LowRankState
 from bracketz.numerics.conjugate import InverseGamma
 
+#: Of ``Exchange``: points of its grid, and the range of their spacing in log variance, drawn evenly
+#: in logarithm.
+POINTS, SPACINGS = 16, (0.1, 1.5)
+
 
 class LowRankHyper(NamedTuple):
     left_variance: Any
@@ -125,10 +129,6 @@ class Exchange(Reversible):
         shifts = spacing * (jnp.arange(POINTS) - jax.random.randint(key_place, (), 0, POINTS))
         chosen = jax.random.categorical(key_choice, self.log_along(state.hyper, shifts))
         return moved(state, shifts[chosen])
-
-
-#: Points of the grid, and the range of their spacing in log variance, drawn evenly in logarithm.
-POINTS, SPACINGS = 16, (0.1, 1.5)
 
 
 def moved(state, shift):

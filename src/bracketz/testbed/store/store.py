@@ -303,12 +303,15 @@ def check(path: Path) -> None:
 
 
 def _edited(db: sqlite3.Connection) -> str | None:
-    """A task whose values are not what its seal says, if there is one."""
-    found = _seals(db)
-    for task, seal in db.execute("SELECT task, seal FROM seals"):
-        if found.get(task) != seal:
-            return task
-    return None
+    """A task whose values are not what its seal says, if there is one. In one transaction: values
+    and seals are of one moment, whoever else is writing."""
+    db.execute("BEGIN")
+    try:
+        found = _seals(db)
+        seals = db.execute("SELECT task, seal FROM seals").fetchall()
+    finally:
+        db.execute("COMMIT")
+    return next((task for task, seal in seals if found.get(task) != seal), None)
 
 
 def _seals(db: sqlite3.Connection, task: str | None = None) -> dict[str, str]:
