@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants mutants-random fuzz chaos clean
+.PHONY: demo test fast lint bench honesty mutants mutants-random guards fuzz chaos clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -38,6 +38,10 @@ mutants: $(READY)
 SEED ?= 0
 mutants-random: $(READY)
 	$(BIN)/python scripts/mutate.py --seed $(SEED) --count $(or $(COUNT),300) --jobs 2 --resume mutants-$(SEED).jsonl
+
+# Every refusal of the front ends taken out: a test must miss it; some minutes.
+guards: $(READY)
+	$(BIN)/python scripts/guards.py src/bracketz/adapters tests/adapters
 
 # Hostile command lines, files and environments; under an hour on 2 cores. Exit code 1 if there are findings.
 fuzz: $(READY)

@@ -478,6 +478,17 @@ def test_injected_densities_belong_to_the_prior():
     assert "do not follow it" in refused(injected(2.0), factors=declared)
 
 
+def test_draws_without_a_density_are_refused():
+    class Halved(dist.Normal):
+        def log_prob(self, value):
+            return jnp.where(value > 0, super().log_prob(value), -jnp.inf)
+
+    def model(y=None):
+        numpyro.sample("y", dist.Normal(numpyro.sample("x", Halved(0, 1)), 1.0), obs=y)
+
+    assert "the prior of model has no finite density at" in refused(model)
+
+
 def test_factors_are_refused_or_declared():
     def model(y=None):
         x = numpyro.sample("x", dist.Normal(0, 1))
@@ -491,6 +502,9 @@ def test_factors_are_refused_or_declared():
         model, factors={"penalty": "likelihood", "penlty": "prior"}
     )
     assert "an ordinary site" in refused(model, factors={"penalty": "likelihood", "x": "prior"})
+    assert "`penalty` is a factor of model, not data" in refused(
+        model, factors={"penalty": "likelihood"}, observed=("y", "penalty")
+    )
     declared = from_numpyro(model, factors={"penalty": "likelihood"})
     x = {"x": jnp.array(0.3)}
     total = declared.log_prior(x) + jnp.sum(declared.log_likelihood(x, 1.0))

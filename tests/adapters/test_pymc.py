@@ -524,6 +524,13 @@ def single_precision():
         plain(pm.Normal("x"), np.zeros(3, "float32"))
 
 
+def named_dimensions():
+    dims = pytest.importorskip("pymc.dims")
+    pm.modelcontext(None).add_coord("group", ["a", "b"])
+    dims.Normal("x", 0.0, 1.0, dims="group")
+    pm.Normal("y", 0.0, 1.0, observed=np.zeros(2))
+
+
 def data_of_another_shape():
     """The density is that of one value, the draws are three."""
     pm.Normal("y", pm.Normal("x"), 1.0, shape=3, observed=np.zeros(1))
@@ -558,6 +565,7 @@ REFUSED = {
     not_drawable: "a draw from the prior by PyMC failed",
     not_in_jax: "the JAX version of the likelihood failed",
     single_precision: "variable `x` is float32",
+    named_dimensions: "variable `x` is not a plain array but a XTensorType",
     data_of_another_shape: "observed variable `y` has data of shape (1,), and PyMC draws (3,)",
     unnamed: "the log density by PyMC failed",
     correlations: "free variable `x` is a pm.LKJCorr",

@@ -357,6 +357,33 @@ def test_no_file():
     )
 
 
+def test_a_file_of_data_that_is_no_object(tmp_path):
+    (tmp_path / "data.json").write_text("[1, 2]")
+    found = refusal(HERE / "counts.stan", tmp_path / "data.json")
+    assert "data.json must be an object: values by name" in found
+
+
+def test_data_of_a_type_that_is_no_number():
+    program = "data { complex z; int prior_only; } parameters { real x; } model { }"
+    found = refusal(program, {"z": 1}, observed="z")
+    assert found == "`z` is declared complex; data must be int or real"
+
+
+def test_a_compiler_that_fails(monkeypatch, other_tools, tmp_path):
+    """Its first error, in one line."""
+    compiler = tmp_path / "cxx"
+    compiler.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && exec echo 1.0\n'
+        'printf "note\\nx.cpp:1: error: no such thing\\n" >&2\nexit 1\n'
+    )
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("BRACKETZ_CACHE", str(tmp_path))
+    assert refusal(HERE / "counts.stan", COUNTS) == (
+        "cxx could not compile the Stan program: x.cpp:1: error: no such thing"
+    )
+
+
 def test_a_likelihood_that_cannot_be_left_out():
     found = refusal(HERE / "counts.stan", COUNTS, prior_only="flag")
     assert "no data `flag`" in found and "`prior_data`" in found
@@ -368,6 +395,7 @@ def test_a_likelihood_that_cannot_be_left_out():
         ({"y": [1, 2]}, "variable name=y"),
         ({"y": [1, 2, 0, 4, -3]}, "but must be greater than or equal to 0"),
         ({"y": [1, 2, 0, 4, 0.5]}, "`y` in `data` is declared int, got 0.5"),
+        ({"y": [1, 2, 0, 4, 2**31]}, "`y` in `data` is declared int and must be below 2^31"),
         ({"exposure": "abc"}, "`exposure` in `data` must be an array of numbers"),
     ],
 )
@@ -393,6 +421,30 @@ def test_prior_draws_that_do_not_fit():
     assert "must have shape (draws, ...)" in found({"rate": np.ones((1000, 2))})
     assert "do not fit the Stan program" in found({"rate": -np.ones(1000)})
     assert "inside the range" in found({"rate": np.zeros(1000)})
+
+
+def test_prior_draws_on_the_boundary(monkeypatch):
+    """By generated quantities that round to 0, say."""
+    program = type(counts().split.joint)
+    monkeypatch.setattr(program, "generate", lambda self, x, _: {"rate_prior": np.zeros(len(x))})
+    assert "is on the boundary of its parameter's range" in refusal(HERE / "counts.stan", COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("widths", "sentence"),
+    [((0, 0), "has no parameters"), ((3, 2), "has 3 unconstrained parameters with all `data`")],
+)
+def test_parameters_that_come_and_go(widths, sentence, monkeypatch):
+    """As of a program whose parameters are as many as its data."""
+    program = type(counts().split.joint)
+    made, left = program.__init__, list(widths)
+
+    def init(self, *arguments):
+        made(self, *arguments)
+        self.width = left.pop(0)
+
+    monkeypatch.setattr(program, "__init__", init)
+    assert sentence in refusal(HERE / "counts.stan", COUNTS)
 
 
 def test_a_prior_that_looks_at_the_data():
