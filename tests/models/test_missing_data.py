@@ -10,6 +10,7 @@ import bracketz as bz
 from bracketz import check
 from bracketz.core.capabilities import log_evidence
 from bracketz.core.precision import double_precision
+from swept_laws import DRAWS, log_densities, swept
 
 FIXED = (bz.Clustering, bz.LowRank, bz.BinaryAttributes)
 INFERRED = (bz.InferredClustering, bz.InferredLowRank, bz.InferredBinaryAttributes)
@@ -101,3 +102,50 @@ def test_pattern_must_fit_the_data():
     incomplete = bz.Incomplete(bz.Clustering(2), np.ones((4, 3)))
     with pytest.raises(bz.InputError, match="pattern of missing entries"):
         bz.estimate(incomplete, np.zeros((5, 3)), bz.AIS(distributions=10), trials=2)
+
+
+# What a sweep keeps, by enumeration, with rows of power 0, between and 1, each with holes.
+
+POWERS = np.array([0.35, 1.0, 0.0, 0.7])
+OBSERVED = np.array([[0, 1], [1, 0], [0, 1], [1, 1]])
+Y = np.array([[1.4, -0.9], [-1.1, 0.8], [0.6, 2.0], [-1.6, -1.2]])
+TINY = {
+    "clustering": bz.Clustering(2, 1.6, 0.3, mixture=[0.6, 0.4]),
+    "low-rank": bz.LowRank(1, left_variance=1.1, right_variance=0.8, noise_variance=0.6),
+    "binary": bz.BinaryAttributes(2, [0.3, 0.6], 1.4, 0.3),
+}
+ROWS = {"clustering": 4, "low-rank": 4, "binary": 2}
+FILLERS = (0.0, 1e200)  # of which the square is infinite, and 0 times that no number
+
+
+def filled(name, filler):
+    """(the model with holes, y with the filler in them, powers)."""
+    n = ROWS[name]
+    observed = OBSERVED[:n]
+    y = np.where(observed > 0, Y[:n], filler)
+    return bz.Incomplete(TINY[name], observed), y, POWERS[:n]
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_nothing_depends_on_what_holes_are_filled_with(name):
+    """Density and sweeps, both ways, to the last bit."""
+    answers = []
+    keys = jax.random.split(jax.random.key(2), DRAWS)
+    for filler in FILLERS:
+        model, y, powers = filled(name, filler)
+        nodes, _ = model.model.nodes(y.shape)
+        at = np.arange(DRAWS) % len(jax.tree.leaves(nodes)[0])
+        states = jax.tree.map(lambda a, at=at: jnp.asarray(a)[at], nodes)
+        moved = swept(model, jnp.asarray(y), powers, keys, states)
+        answers.append((moved, log_densities(model, nodes, jnp.asarray(y), powers)))
+    jax.tree.map(np.testing.assert_array_equal, *answers)
+
+
+def test_what_is_decided_on_the_host_does_not_look_into_holes():
+    """Refusals, the careful arithmetic and the audit: of a model that would refuse the filler."""
+    for cls in FIXED:
+        model, y = bz.Incomplete(cls(2), OBSERVED), np.where(OBSERVED > 0, Y, 1e200)
+        model.check_data(y)
+        assert model.suited_to(y) is model and not model.doubtful(y, None)
+        with pytest.raises(bz.InputError):
+            model.model.check_data(y)
