@@ -7,7 +7,6 @@ reversal; exact samples are drawn from its posterior, one for each run. Equaliti
 import ast
 import dataclasses
 import functools
-import itertools
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -213,8 +212,8 @@ def crooks(forward, reverse):
     scores = []
     for k in range(4):
         up, down = (
-            np.where(np.searchsorted(edges, l) == k, 1 / (1 + np.exp(-sign * l)), 0.0)
-            for l, sign in ((forward, 1), (reverse, -1))
+            np.where(np.searchsorted(edges, w) == k, 1 / (1 + np.exp(-sign * w)), 0.0)
+            for w, sign in ((forward, 1), (reverse, -1))
         )
         error = np.hypot(up.std() / np.sqrt(len(up)), down.std() / np.sqrt(len(down)))
         scores.append((up.mean() - down.mean()) / max(error, 1e-12))
