@@ -69,7 +69,10 @@ class Runs:
             return np.broadcast_to(own, (chains, *a.shape)).astype(a.dtype)
 
         carry = jax.tree.map(made_up, like)
-        noise = self._rng([seed, crc32(stream.encode())]).normal(size=chains)
+        rng = self._rng([seed, crc32(stream.encode())])
+        noise = rng.normal(size=chains)
+        if isinstance(program, Recorded):
+            carry = carry._replace(increments=rng.normal(size=carry.increments.shape))
         values = TRUTH + self.spread * noise - program.sign * 0.5 * self.spread**2
         outcome = Outcome(values, carry, True, 0.01, 0.0)
         inner = program.program if isinstance(program, Recorded) else program
