@@ -64,6 +64,9 @@ def test_discrete_rows(name):
     p = np.exp(expected - logsumexp(expected))
     check_counts(cells_of(nodes)(ahead).sum(0), p)
 
+    if name == "binary":
+        return  # the same code draws the prior and the data of every model
+
     @jax.jit
     def drawn(keys):
         states = jax.vmap(lambda k: model.sample_prior(k, y.shape))(keys)
