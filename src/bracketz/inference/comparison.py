@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from bracketz._version import __version__
 from bracketz.core.results import Seconds, finite_json, html_table
 from bracketz.core.weights import normalised
-from bracketz.inference.interval import Evidence
+from bracketz.inference.interval import Evidence, Interval
 
 #: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word
 #: applies.
@@ -34,6 +35,33 @@ class Range(NamedTuple):
 
     low: float
     high: float
+
+
+# The logic of a verdict, as functions of intervals alone.
+
+
+def widened(interval: Interval, margin: float) -> Range:
+    """With the margin of its own twins on both sides."""
+    high = math.inf if interval.high is None else interval.high + margin
+    return Range(interval.low - margin, high)
+
+
+def factor(own: Range, other: Range) -> Range:
+    """Log Bayes factor of one model against another: from its low end over the other's high end to
+    the reverse."""
+    return Range(own.low - other.high, own.high - other.low)
+
+
+def reaching(ranges: Sequence[Range]) -> tuple[int, ...]:
+    """Which of the others reach the first one's interval."""
+    best, *others = ranges
+    return tuple(k for k, other in enumerate(others, start=1) if factor(best, other).low <= 0)
+
+
+def certain_lead(ranges: Sequence[Range]) -> float:
+    """By how much the first is ahead of every other, at the least."""
+    best, *others = ranges
+    return min(factor(best, other).low for other in others)
 
 
 @dataclass(frozen=True)
@@ -67,9 +95,7 @@ class Candidate:
     @property
     def range(self) -> Range:
         """The interval with that margin."""
-        found = self.evidence.interval
-        high = math.inf if found.high is None else found.high + self.margin
-        return Range(found.low - self.margin, high)
+        return widened(self.evidence.interval, self.margin)
 
     @property
     def warning(self) -> str | None:
@@ -139,13 +165,12 @@ class Comparison:
         """
         if candidate is self.best:
             return Range(0.0, 0.0)
-        own, other = self.best.range, candidate.range
-        return Range(own.low - other.high, own.high - other.low)
+        return factor(self.best.range, candidate.range)
 
     @property
     def rivals(self) -> tuple[Candidate, ...]:
         """Those whose interval, margin included, reaches the best one's."""
-        return tuple(c for c in self.candidates[1:] if self.log_bayes_factor(c).low <= 0)
+        return tuple(self.candidates[k] for k in reaching([c.range for c in self.candidates]))
 
     @property
     def decided(self) -> bool:
@@ -160,7 +185,7 @@ class Comparison:
         best = self.best
         checked = f", margins of {self.twins} twins each included" if self.twins else ""
         if self.decided:
-            lead = min(self.log_bayes_factor(c).low for c in self.candidates[1:])
+            lead = certain_lead([c.range for c in self.candidates])
             return (
                 f"decided: {best.name}, ahead of every other by at least {lead:.1f} nats"
                 f" ({strength(lead)}), by intervals of {self.confidence:.0%} each; conditional on"

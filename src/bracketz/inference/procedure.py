@@ -126,6 +126,18 @@ class Measured(NamedTuple):
         return jax.tree.map(lambda a: a[self.meetings.ends], self.states)
 
 
+def near_enough(pairs: int, total_variation: float, fail: float) -> bool:
+    """Whether the ends of so many chains may begin reverse runs."""
+    return pairs * total_variation <= MOST_FAR * fail
+
+
+def upper_level(number: int, halvings: int, fail: float) -> float:
+    """Failure probability of the upper side after ``number`` halvings of ``halvings`` - 1 possible
+    ones: with all of them, the lower side's and the distance's, ``fail`` is spent."""
+    share = FIRST if number == 0 else (1 - FIRST) / (halvings - 1)
+    return share * (1 - BELOW - MOST_FAR) * fail
+
+
 def _filled(states: np.ndarray, count: int) -> np.ndarray:
     """With the last one repeated, so that one compiled program serves any number of states."""
     return np.concatenate([states, np.repeat(states[-1:], count - len(states), axis=0)])
@@ -256,10 +268,9 @@ class Procedure:
             length_now = len(log_weights) // max(self.settings.starts >> number, 1)
             rng = np.random.default_rng([seed, UNIFORMS, number])
             meetings = couple(log_weights, length_now, rng)
-            far = meetings.pairs * meetings.total_variation
-            if far <= MOST_FAR * self.settings.fail:
-                share = FIRST if number == 0 else (1 - FIRST) / (halvings - 1)
-                return meetings, share * (1 - BELOW - MOST_FAR) * self.settings.fail
+            fail = self.settings.fail
+            if near_enough(meetings.pairs, meetings.total_variation, fail):
+                return meetings, upper_level(number, halvings, fail)
         return meetings, None
 
     def reverse(self, runs: Runs, design: Design, states, stream: str, clock: Clock) -> np.ndarray:

@@ -132,6 +132,10 @@ class Incomplete(Collapsed, Model):
             return self.model.at(state.hyper), state.latent
         return self.model, state
 
+    def seen(self, y):
+        """y with 0 in its holes: a weight of 0 does not undo a filler whose square is infinite."""
+        return jnp.where(self.observed > 0, y, 0.0)
+
     def weights(self, powers):
         """How often an entry of y counts, (N, D)."""
         return powers[:, None] * self.observed
@@ -139,7 +143,7 @@ class Incomplete(Collapsed, Model):
     def regressions(self, state, y, powers) -> Regressions:
         """theta | state, one regression per column (per row, where the model says so)."""
         own, latent = self.plain(state)
-        w = self.weights(powers) / own.noise_variance
+        y, w = self.seen(y), self.weights(powers) / own.noise_variance
         y, w = (y.T, w.T) if own.by_rows else (y, w)
         design = own.design(latent)
         prior = jnp.eye(design.shape[1]) / own.coefficient_variance
@@ -154,7 +158,7 @@ class Incomplete(Collapsed, Model):
 
     def log_annealed(self, state, y, powers):
         own, latent = self.plain(state)
-        w = self.weights(powers)
+        y, w = self.seen(y), self.weights(powers)
         theta = self.regressions(state, y, powers)
         prior_scale = jnp.log(2 * jnp.pi * own.coefficient_variance)
         prior = own.log_annealed(latent, jnp.zeros_like(y), jnp.zeros_like(powers))
@@ -186,7 +190,7 @@ class Incomplete(Collapsed, Model):
     def log_joint(self, state, parameters, y, powers):
         own, latent = self.plain(state)
         each = jax.scipy.stats.norm.logpdf(
-            y, own.mean(latent, parameters), jnp.sqrt(own.noise_variance)
+            self.seen(y), own.mean(latent, parameters), jnp.sqrt(own.noise_variance)
         )
         prior = own.log_joint(latent, parameters, jnp.zeros_like(y), jnp.zeros_like(powers))
         return self._log_hyper(state, powers) + prior + jnp.sum(self.weights(powers) * each)
@@ -201,7 +205,7 @@ class Incomplete(Collapsed, Model):
         sweep = CompletedSweep(self, y, powers)
         if not isinstance(self.model, Hierarchical):
             return sweep
-        hyper = IncompleteHyperUpdate(self.model, y, powers, self)
+        hyper = IncompleteHyperUpdate(self.model, self.seen(y), powers, self)
         laws = self.model.hyper_law(jnp.mean(powers))
         return Compose((sweep, hyper, *self.model.further_moves(laws)))
 
