@@ -9,10 +9,12 @@ import numpy as np
 from bracketz.core.model import Model, State
 from bracketz.core.path import Path
 from bracketz.core.results import Certificate, Combine, Seconds, check_confidence
+from bracketz.core.undirected import Undirected
 from bracketz.core.validation import check_seed, require_at_least, require_efforts
 from bracketz.core.weights import PointEstimate, bennett, shared_start_error
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
+from bracketz.data.simulate import exactly
 from bracketz.engine.anneal import Reverse
 from bracketz.engine.recorder import inverse_temperatures, mean_reports
 from bracketz.engine.run import Outcome, compile_together
@@ -121,7 +123,8 @@ def sandwich(
 
     Args:
         model: the model that made the data.
-        data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it.
+        data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it. Of an
+            undirected model its numbers y, an array: the exact sample is drawn here.
         gap: the gap to reach (nats).
         chains: in each direction, at the least; a multiple where that is cheaper.
         seed: everything random follows from it.
@@ -153,6 +156,8 @@ def sandwich(
     """
     data = as_data(data, model)
     check_seed(seed)
+    if not data.simulated and isinstance(model, Undirected):
+        data = exactly(model, data.y, data.y.shape, seed)
     if not data.simulated:
         raise InputError(
             "a sandwich needs an exact posterior sample, which observed data do not have; use"
