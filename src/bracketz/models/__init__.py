@@ -11,3 +11,4 @@ from bracketz.models.low_rank import LowRank, InferredLowRank
 from bracketz.models.binary_attributes import BinaryAttributes, InferredBinaryAttributes
 from bracketz.models.ising import Ising
 from bracketz.models.potts import Potts
+from bracketz.models.boltzmann import RBM
