@@ -250,7 +250,9 @@ def test_the_sandwich_is_certified_on_given_fields():
     model = bz.Ising(coupling=0.4)
     truth = model.exact_evidence(y)
     answer = bz.sandwich(model, y, gap=0.3, chains=25, first=256, max_effort=256)
-    assert answer.certificate.low <= truth <= answer.certificate.high
+    # Each reverse chain has an exact sample of its own: betting on both sides, where Markov's
+    # inequality on one sample alone would give 2.3 nats.
+    assert answer.certificate.low <= truth <= answer.certificate.high < answer.upper + 0.8
     assert abs(answer.lower - truth) < 0.25 and abs(answer.upper - truth) < 0.25
     data = bz.simulate(bz.Ising(coupling=0.4, disorder=0.5), 4, 4, seed=1)
     assert data.simulated and data.exact.sites.shape == (4, 4) and data.y.std() > 0.1

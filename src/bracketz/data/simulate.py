@@ -18,6 +18,9 @@ from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 from bracketz.models.hyper_reference import at_prior
 
+#: Folded into the key of exact starts, which nothing else may use.
+STARTS = 0x57A275
+
 
 def simulate(
     model: Model, rows: int | None = None, columns: int | None = None, seed: int = 0
@@ -98,9 +101,28 @@ def exactly(model: Undirected, y, shape, seed: int) -> Data:
     return Data(y, draw.state, None, _meta(model, seed))
 
 
+def exact_starts(model: Undirected, y, count: int, seed: int, look: int = 1):
+    """Independent exact samples of an undirected model, one for each of ``count`` reverse chains,
+    along a leading axis; others for every look."""
+    if reason := model.no_exact_sample(y.shape):
+        raise InputError(reason)
+    with double_precision():
+        key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), STARTS)
+        keys = jax.random.split(jax.random.fold_in(key, look), count)
+        draws = jax.tree.map(np.asarray, _sample_each(model, keys, y))
+    if not np.all(draws.done):
+        raise InputError(model.not_drawn(int(np.max(draws.steps))))
+    return draws.state
+
+
 @jax.jit
 def _sample_exact(model: Undirected, key, y):
     return model.sample_exact(key, y)
+
+
+@jax.jit
+def _sample_each(model: Undirected, keys, y):
+    return jax.vmap(lambda key: model.sample_exact(key, y))(keys)
 
 
 def _meta(model: Model, seed: int) -> dict:

@@ -41,6 +41,12 @@ class HeldOutBound(NamedTuple):
     Attributes:
         log_f: log f(v), unnormalised, (n,).
         log_prob: lower bounds on log p_K(v) by RAISE, (n,).
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> found = bz.raise_bound(bz.RBM(), np.zeros((3, 4)), np.eye(3), distributions=4)
+        >>> bool(np.allclose(found.log_prob, -3 * np.log(2)))
+        True
     """
 
     log_f: np.ndarray
@@ -65,6 +71,13 @@ def raise_bound(
 
     Raises:
         InputError: vectors that do not fit the machine, or are no bits.
+
+    Example:
+        >>> import bracketz as bz, numpy as np
+        >>> machine = np.random.default_rng(0).normal(size=(3, 4))
+        >>> found = bz.raise_bound(bz.RBM(), machine, np.eye(3, dtype=int), distributions=50)
+        >>> found.log_prob.shape
+        (3,)
     """
     require_at_least(1, chains=chains)
     visible, y = np.atleast_2d(np.asarray(visible)), np.asarray(y, dtype=float)

@@ -66,6 +66,8 @@ class RBM(Undirected, Enumerable):
     default_shape = (9, 17)
 
     def __post_init__(self):
+        if np.ndim(self.base):
+            object.__setattr__(self, "base", np.asarray(self.base, dtype=float))
         if not np.all(np.isfinite(self.base)) or np.ndim(self.base) > 1:
             raise InputError("base must be a log-odds, or one for each visible unit")
         if not (np.ndim(self.scale) == 0 and 0 <= self.scale < np.inf):

@@ -45,7 +45,6 @@ class Lattice(Undirected, Enumerable):
     """What a subclass says: how many states, the strengths of bonds, the pulls of sites."""
 
     default_shape = (16, 16)
-    settling = 8
     #: The state sites are pulled to.
     favoured: ClassVar[int]
 
@@ -80,6 +79,8 @@ class Lattice(Undirected, Enumerable):
     def check_fields(self) -> None:
         """Refuse values that are none."""
         coupling = np.asarray(self.coupling, dtype=float)
+        if coupling.ndim:
+            object.__setattr__(self, "coupling", coupling)
         if not np.all(np.isfinite(coupling) & (coupling >= 0)):
             raise InputError(
                 f"coupling must not be negative (ferromagnetic), got {coupling.min():g}"
