@@ -15,8 +15,8 @@ import numpy as np
 
 import bracketz as bz
 
-HIDDEN, EPOCHS, BATCH, RATE = 16, 60, 50, 0.05
-DISTRIBUTIONS = (10, 30, 100, 300, 1000, 3000)
+HIDDEN, EPOCHS, BATCH, RATE = 16, 400, 50, 0.1
+DISTRIBUTIONS = (3, 10, 30, 100, 300, 1000, 3000)
 
 
 def digits() -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ def main() -> None:
     print("distributions   by AIS's log Z   by reverse AIS   RAISE")
     curves = []
     for k in (k for k in DISTRIBUTIONS if k <= options.most):
-        answer = bz.sandwich(model, machine, gap=0.1, chains=10, first=k, max_effort=k)
+        answer = bz.sandwich(model, machine, gap=0.1, chains=50, first=k, max_effort=k)
         below = bz.raise_bound(model, machine, test, distributions=k, chains=1).log_prob.mean()
         curves.append((k, log_f - answer.lower, log_f - answer.upper, below))
         print("{:13,}   {:14.2f}   {:14.2f}   {:5.2f}".format(*curves[-1]), flush=True)

@@ -8,7 +8,8 @@ a product of terms, each term is a "data point" with a power of its own.
 What plays the part of the data y are the numbers that define f: fields at the sites of a grid, the
 weights of a machine. They are given, not drawn. The exact sample that a reverse run begins at is
 therefore drawn from f itself (``sample_exact``: coupling from the past, enumeration), whatever y
-is: both bounds are certified on any given model, and nothing is simulated.
+is: both bounds are certified on any given model, and nothing is simulated. Every reverse chain has
+an exact sample of its own, hence independent weights.
 """
 
 from abc import abstractmethod

@@ -213,4 +213,4 @@ class Lattice(Undirected, Enumerable):
     def tiny(self):
         coupling = np.array([0.35, 0.23])
         small = dataclasses.replace(self, coupling=coupling, field=0.3, disorder=0.4)
-        return small, (3, 3)
+        return small, (2, 3)

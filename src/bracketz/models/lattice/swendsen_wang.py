@@ -23,7 +23,7 @@ from bracketz.models.lattice.state import LatticeState
 from bracketz.numerics.conditionals import Categorical
 
 #: Bonds up to which the transition density is summed over all their sets.
-MOST_BONDS = 12
+MOST_BONDS = 8
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

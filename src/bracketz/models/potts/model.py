@@ -84,6 +84,6 @@ class Potts(Lattice):
         return abs(super().instance(key, shape))
 
     def tiny(self):
-        small, _ = super().tiny()
+        small, shape = super().tiny()
         colours = min(self.colours, 3)
-        return dataclasses.replace(small, colours=colours, coupling=np.array([0.7, 0.45])), (2, 3)
+        return dataclasses.replace(small, colours=colours, coupling=np.array([0.7, 0.45])), shape
