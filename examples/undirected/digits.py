@@ -86,9 +86,9 @@ def draw(curves: np.ndarray, exact: float, path: Path) -> None:
     ax = figure.subplots()
     k, ais, reverse, below = curves.T
     ax.axhline(exact, color="black", lw=1, label="exact (enumeration)")
-    ax.semilogx(k, ais, "o-", color="tab:red", label="with AIS's log Z: too high (the trap)")
-    ax.semilogx(k, reverse, "s-", color="tab:blue", label="with reverse AIS's log Z: too low")
-    ax.semilogx(k, below, "^--", color="tab:green", label="RAISE: too low")
+    ax.semilogx(k, ais, "o-", color="tab:red", label="with AIS's log Z: errs high (the trap)")
+    ax.semilogx(k, reverse, "s-", color="tab:blue", label="with reverse AIS's log Z: errs low")
+    ax.semilogx(k, below, "^--", color="tab:green", label="RAISE: errs low")
     ax.fill_between(k, reverse, ais, color="tab:blue", alpha=0.12)
     ax.set(xlabel="distributions", ylabel="nats per test digit", title="Test log-likelihood, RBM")
     ax.legend(fontsize=8)
