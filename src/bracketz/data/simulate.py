@@ -101,6 +101,15 @@ def exactly(model: Undirected, y, shape, seed: int) -> Data:
     return Data(y, draw.state, None, _meta(model, seed))
 
 
+def stand_ins(model: Undirected, y, count: int):
+    """Zeros in the place of ``exact_starts``, to compile for: drawing samples may take long."""
+    if reason := model.no_exact_sample(y.shape):
+        raise InputError(reason)
+    with double_precision():
+        state = jax.eval_shape(lambda key: model.sample_prior(key, y.shape), jax.random.key(0))
+    return jax.tree.map(lambda a: np.zeros((count, *a.shape), a.dtype), state)
+
+
 def exact_starts(model: Undirected, y, count: int, seed: int, look: int = 1):
     """Independent exact samples of an undirected model, one for each of ``count`` reverse chains,
     along a leading axis; others for every look."""

@@ -13,7 +13,7 @@ from bracketz.core.validation import check_seed, require_at_least, require_effor
 from bracketz.core.weights import PointEstimate, bennett
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
-from bracketz.data.simulate import exact_starts
+from bracketz.data.simulate import stand_ins
 from bracketz.engine.run import compile_together
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
@@ -125,8 +125,8 @@ def sandwich(
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
     session, lowest, exact = session or Session(), effort, data.exact
-    if isinstance(model, Undirected):  # a batch to compile for; others begin the chains that count
-        exact = exact_starts(model, data.y, chains, seed, look=0)
+    if isinstance(model, Undirected):
+        exact = stand_ins(model, data.y, chains)  # each look draws its own
     with session.working("pilot") if has_pilot(model, reference) else nullcontext():
         prepared = prepare(
             model,
