@@ -51,6 +51,7 @@ GROUPS = {
         "bracketz.core.model",
         "bracketz.core.pytree",
         "bracketz.core.capabilities",
+        "bracketz.core.undirected",
         "bracketz.core.conditional",
         "bracketz.numerics.conditionals",
         "bracketz.engine.run",
@@ -69,6 +70,7 @@ RUNNERS = (
     "bracketz.inference.conditional",
     "bracketz.inference.evidence",
     "bracketz.inference.glm.certificate",
+    "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bracketz.core.path import Path
     from bracketz.core.pytree import pytree_dataclass, static
     from bracketz.core.results import Certificate, Combine, Estimate, Side
+    from bracketz.core.undirected import ExactDraw, Undirected
     from bracketz.data import Data, load, save
     from bracketz.data.simulate import simulate
     from bracketz.engine.checkpoint import Checkpoint
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         Repeat,
     )
     from bracketz.models import *
+    from bracketz.models.boltzmann.held_out import HeldOutBound, raise_bound
     from bracketz.models.factored import Factored, Prepared
     from bracketz.models.held_out import HeldOut
     from bracketz.models.missing_data import Incomplete

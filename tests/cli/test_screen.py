@@ -60,17 +60,18 @@ def test_help_shows_flags_as_flags(screen, words):
 
 
 def test_help_shows_the_defaults_of_the_models(screen):
-    from bracketz.models.registry import SHIPPED
+    from bracketz.models.registry import INFERRED, MODELS
 
-    shapes = {cls.default_shape for cls in SHIPPED.values()}
+    directed: dict = dict(MODELS) | dict(INFERRED)
+    shapes = {cls.default_shape for cls in directed.values()}
     assert shapes == {(50, 25)}
-    components = {name: cls().components for name, cls in SHIPPED.items()}
+    components = {name: cls().components for name, cls in directed.items()}
     assert {n for n, k in components.items() if k == 5} == {"low-rank", "inferred-low-rank"}
     assert set(components.values()) == {5, 10}
     for command in ("simulate", "sandwich", "check"):
         out = screen(command, "--help")
-        for default in ("(50)", "(25)", "(the model's: 10, low-rank 5)"):
-            assert f"[default: {default}]" in out
+        for default in ("(50; of a grid", "(25; of a grid", "(the model's: 10, low-rank 5)"):
+            assert f"[default: {default}" in " ".join(out.split())
 
 
 def test_the_help_of_estimate_lists_the_knobs_of_every_estimator(screen):

@@ -137,13 +137,13 @@ def test_the_ladder_goes_on_while_effort_pays():
 
 
 def test_an_inversion_no_chance_explains_is_a_failed_run(monkeypatch):
-    runs = sandwich_module._Runs.look
+    runs = sandwich_module.BothWays.look
 
     def inverted(self, *given):
         look = runs(self, *given)
         return dataclasses.replace(look, upper=look.lower - 60.0)
 
-    monkeypatch.setattr(sandwich_module._Runs, "look", inverted)
+    monkeypatch.setattr(sandwich_module.BothWays, "look", inverted)
     with pytest.raises(bz.NumericalError, match="exceeds the upper bound"):
         bz.sandwich(MODEL, DATA, chains=3, first=8, max_effort=8)
 

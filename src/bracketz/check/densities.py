@@ -22,6 +22,7 @@ from bracketz.check.subject import (
     tally,
 )
 from bracketz.core.capabilities import Collapsed, Enumerable, RowLatents
+from bracketz.core.undirected import Undirected
 from bracketz.models.hyper_reference import at_prior
 
 #: The integral of a quadratic is exact, but its Hessian and determinant round.
@@ -139,6 +140,8 @@ def sampled(subject: Subject) -> Finding:
 
 def likelihood(subject: Subject) -> Finding:
     """p(y | x) integrates to 1 over y: exact where log f is quadratic in y."""
+    if isinstance(subject.model, Undirected):
+        raise NotApplicable("the model is undirected: its y are given, and have no density")
     cases = []
     for instance in subject.instances:
         model, shape = instance.model, instance.shape
@@ -276,7 +279,7 @@ def rows(subject: Subject) -> Finding:
 def simulators(subject: Subject) -> Finding:
     """``sample_prior``, ``sample_parameters``, ``sample_data`` and ``simulate`` against the
     densities they claim: whitened by the exact mean and precision they must be N(0, I); a finite
-    prior is compared cell by cell."""
+    prior is compared cell by cell, and so is ``sample_exact`` of an undirected model."""
     model: Any = subject.tiny.model
     shape = subject.tiny.shape
     key_point, key_draws = jax.random.split(subject.key("simulators"))
@@ -301,6 +304,14 @@ def simulators(subject: Subject) -> Finding:
         p_values["sample_prior"] = counts_p(
             tally(found, states), probabilities / probabilities.sum()
         )
+        if isinstance(model, Undirected):
+            density = jit_once(jax.vmap(lambda s: model.log_annealed(s, y, ones)))
+            log_f = np.asarray(density(states))
+            probabilities = np.exp(log_f - log_f.max())
+            found = jit_once(jax.vmap(lambda k: model.sample_exact(k, y).state))(keys)
+            p_values["sample_exact"] = counts_p(
+                tally(found, states), probabilities / probabilities.sum()
+            )
     elif is_real(state):
         _, back = flatten(state)
         gaussian(
@@ -309,12 +320,13 @@ def simulators(subject: Subject) -> Finding:
             lambda v: model.log_annealed(back(v), y, zeros),
             state,
         )
-    gaussian(
-        "simulate",
-        lambda k: model.simulate(k, state, shape),
-        lambda v: model.log_annealed(state, v.reshape(shape), ones),
-        y,
-    )
+    if not isinstance(model, Undirected):
+        gaussian(
+            "simulate",
+            lambda k: model.simulate(k, state, shape),
+            lambda v: model.log_annealed(state, v.reshape(shape), ones),
+            y,
+        )
     if isinstance(model, Collapsed):
         _, back_p = flatten(parameters)
         gaussian(

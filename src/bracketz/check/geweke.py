@@ -32,6 +32,7 @@ from bracketz.check.subject import (
     power_rows,
 )
 from bracketz.core.model import State
+from bracketz.core.undirected import Undirected
 from bracketz.models.hyper_reference import at_prior
 from bracketz.plots.kit import probability_plots
 
@@ -131,13 +132,15 @@ def tempered_law(model, state, shape, powers) -> Redraw:
 class TwoWays:
     """Forward draws against successive-conditional chains; compiled once for all rows of powers.
 
-    ``redraw(key, state, powers)`` draws y given x.
+    ``redraw(key, state, powers)`` draws y given x. The y of an undirected model are given: forward
+    draws are its exact samples, and chains from them keep y.
     """
 
     def __init__(self, subject: Subject, redraw):
         self.subject = subject
         self.model, self.shape = subject.tiny.model, subject.tiny.shape
         self.redraw = redraw
+        self.given = isinstance(self.model, Undirected)
         self._draws = jit_draws(jax.vmap(self._forward_statistics, (0, None)))
         self._walks = jit_draws(
             lambda keys, reference, powers: jax.lax.map(
@@ -146,6 +149,9 @@ class TwoWays:
         )
 
     def _forward(self, key, powers) -> tuple[State, jax.Array]:
+        if self.given:
+            state, _, y = draw(self.model, self.shape, key)
+            return state, y
         key_state, key_data = jax.random.split(key)
         state = at_prior(self.model).sample_prior(key_state, self.shape)
         return state, self.redraw(key_data, state, powers)
@@ -161,7 +167,7 @@ class TwoWays:
             state, y = carry
             key_sweep, key_data = jax.random.split(jax.random.fold_in(key_walk, index))
             state = self.model.kernel(y, powers).step(key_sweep, state)
-            y = self.redraw(key_data, state, powers)
+            y = y if self.given else self.redraw(key_data, state, powers)
             values = statistics(self.model, state, y, powers)
             low = jax.vmap(lambda r, v: jnp.searchsorted(r, v - ROUNDING, side="left"))(
                 reference, values
@@ -226,6 +232,8 @@ def joint(subject: Subject) -> Finding:
 def between(subject: Subject) -> Finding:
     """The same between prior and posterior: one common power, and a different one for each row."""
     model, shape = subject.tiny.model, subject.tiny.shape
+    if isinstance(model, Undirected):
+        raise NotApplicable("the model is undirected: its y are given, under any powers")
     if shape[0] * shape[1] > 64:
         raise NotApplicable(
             "data of more than 64 entries are too many to redraw under powers; give `rows` and"

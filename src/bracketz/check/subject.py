@@ -14,6 +14,7 @@ import numpy as np
 from bracketz.check.report import NotApplicable
 from bracketz.core.capabilities import Collapsed, Enumerable
 from bracketz.core.model import Model, Shape
+from bracketz.core.undirected import Undirected
 from bracketz.models.hyper_reference import at_prior
 
 
@@ -157,8 +158,11 @@ def describe_powers(powers) -> str:
 @functools.partial(jax.jit, static_argnames="shape")
 def draw(model: Model, shape: Shape, key):
     """(state, parameters, y) from the joint; parameters are None where nothing is integrated
-    out."""
+    out. Of an undirected model: an exact sample, given numbers y of its own."""
     key_state, key_parameters, key_data = jax.random.split(key, 3)
+    if isinstance(model, Undirected):
+        y = model.instance(key_data, shape)
+        return model.sample_exact(key_state, y).state, None, y
     state = at_prior(model).sample_prior(key_state, shape)
     if isinstance(model, Collapsed):
         parameters = model.sample_parameters(key_parameters, state, shape)

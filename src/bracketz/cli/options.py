@@ -70,8 +70,12 @@ Seed = Annotated[int, typer.Option(help="Everything random follows from this num
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON object on standard output, nothing else there.")
 ]
-Rows = Annotated[int | None, typer.Option(help="Data points N.", show_default="50")]
-Columns = Annotated[int | None, typer.Option(help="Columns D.", show_default="25")]
+Rows = Annotated[
+    int | None, typer.Option(help="Data points N.", show_default="50; of a grid or machine its own")
+]
+Columns = Annotated[
+    int | None, typer.Option(help="Columns D.", show_default="25; of a grid or machine its own")
+]
 Components = Annotated[
     int | None,
     typer.Option(help="Components K.", show_default="the model's: 10, low-rank 5"),

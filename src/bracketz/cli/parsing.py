@@ -13,14 +13,20 @@ from typing import Any
 from bracketz import _version
 from bracketz.errors import InputError, unknown
 
+YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
 
 def _convert(text: str, annotation: Any, name: str) -> Any:
-    """A word as the field's type: int, float, str, or comma-separated numbers."""
+    """A word as the field's type: bool, int, float, str, or comma-separated numbers."""
     kinds = (
         typing.get_args(annotation) if isinstance(annotation, types.UnionType) else (annotation,)
     )
     if str in kinds:
         return text
+    if bool in kinds:
+        if text.lower() not in YES_OR_NO:
+            raise InputError(f"{name} must be true or false, got '{text}'")
+        return YES_OR_NO[text.lower()]
     try:
         if int in kinds:
             return int(text)

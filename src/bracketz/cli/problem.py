@@ -12,6 +12,7 @@ from bracketz.cli.asked import Asked
 from bracketz.cli.progress import Notes, waiting
 from bracketz.core.capabilities import Conjugate
 from bracketz.core.model import Model
+from bracketz.core.undirected import Undirected
 from bracketz.data.dataset import IGNORE, Data, checked_array
 from bracketz.data.files import load
 from bracketz.data.simulate import simulate
@@ -84,6 +85,8 @@ def simulated(asked: Asked, seed: int) -> tuple[Model, Data]:
             raise InputError(
                 "--rows and --columns are for data simulated here; leave them out with --data"
             )
+        if isinstance(found.model, Undirected):
+            return found.model, _read(asked, found)
         data = _read(dataclasses.replace(asked, missing="ignore"), found)
         if not data.simulated and not isinstance(found.model, Factored):
             # Refused for want of an exact sample, whatever is missing in them.

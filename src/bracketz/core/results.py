@@ -275,19 +275,26 @@ class Certificate:
 
     @classmethod
     def from_weights(
-        cls, forward: np.ndarray, reverse: np.ndarray, confidence: float, spent: float = 1.0
+        cls,
+        forward: np.ndarray,
+        reverse: np.ndarray,
+        confidence: float,
+        spent: float = 1.0,
+        own_starts: bool = False,
     ):
         """The certificate of one sandwich: betting below, Markov's inequality above.
 
         Forward weights are independent with mean p(y): ``betting_bound``. Reverse weights have mean
         1 / p(y), but all begin at one exact sample, so they count as one draw: Pr(upper < log p(y)
-        - b) <= e^-b.
+        - b) <= e^-b. Where each begins at an exact sample of its own they are independent as well,
+        and betting serves both sides, each with half of what may fail.
 
         Args:
             forward: log-weights of the forward chains, in their order.
             reverse: those of the reverse chains; minus their log-mean is the upper bound.
             confidence: to reach, inside (0, 1).
             spent: < 1: the share of the failure probability this look at the bounds may use.
+            own_starts: each reverse chain began at an exact sample of its own.
 
         Returns:
             The certificate.
@@ -297,6 +304,9 @@ class Certificate:
         """
         check_confidence(confidence)
         fail = (1 - confidence) * spent
+        if own_starts:
+            high = -betting_bound(-np.asarray(reverse), fail / 2)
+            return cls(confidence, betting_bound(forward, fail / 2), high)
         below = fail * lower_share(len(forward))
         upper = -log_mean(-np.asarray(reverse))
         return cls(confidence, betting_bound(forward, below), upper - math.log(fail - below))

@@ -9,6 +9,7 @@ from bracketz._version import __version__
 from bracketz.core.capabilities import Collapsed
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
+from bracketz.core.undirected import Undirected
 from bracketz.core.validation import check_seed, require_at_least, require_model, require_room_for
 from bracketz.data.dataset import Data
 from bracketz.data.identity import hyperparameters, model_label
@@ -17,11 +18,17 @@ from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 from bracketz.models.hyper_reference import at_prior
 
+#: Folded into the key of exact starts, which nothing else may use.
+STARTS = 0x57A275
+
 
 def simulate(
     model: Model, rows: int | None = None, columns: int | None = None, seed: int = 0
 ) -> Data:
     """Draw (x, y) from the joint. The x that made y is an exact sample from p(x | y).
+
+    An undirected model has no data to draw: its y are its own numbers (``Undirected.instance``),
+    and x is an exact sample of it.
 
     Args:
         model: what to draw from.
@@ -55,6 +62,8 @@ def simulate(
     require_at_least(1, rows=shape[0], columns=shape[1])
     require_room_for(model, shape)
     model.check_shape(shape)
+    if isinstance(model, Undirected):
+        return exactly(model, None, shape, seed)
     use_all_cores()
     with double_precision():
         key_state, key_parameters, key_data = jax.random.split(
@@ -74,6 +83,55 @@ def simulate(
             )
         exact, parameters = jax.tree.map(np.asarray, (exact, parameters))
         return Data(np.asarray(y), exact, parameters, _meta(model, seed))
+
+
+def exactly(model: Undirected, y, shape, seed: int) -> Data:
+    """The numbers y of an undirected model (its own where there are none) and an exact sample."""
+    if reason := model.no_exact_sample(shape):
+        raise InputError(reason)
+    use_all_cores()
+    with double_precision():
+        key_state, _, key_data = jax.random.split(jax.random.key(seed, impl="threefry2x32"), 3)
+        if y is None:
+            y = np.asarray(model.instance(key_data, shape))
+            model.check_data(y)
+        draw = jax.tree.map(np.asarray, _sample_exact(model, key_state, y))
+    if not draw.done:
+        raise InputError(model.not_drawn(int(draw.steps)))
+    return Data(y, draw.state, None, _meta(model, seed))
+
+
+def stand_ins(model: Undirected, y, count: int):
+    """Zeros in the place of ``exact_starts``, to compile for: drawing samples may take long."""
+    if reason := model.no_exact_sample(y.shape):
+        raise InputError(reason)
+    with double_precision():
+        state = jax.eval_shape(lambda key: model.sample_prior(key, y.shape), jax.random.key(0))
+    return jax.tree.map(lambda a: np.zeros((count, *a.shape), a.dtype), state)
+
+
+def exact_starts(model: Undirected, y, count: int, seed: int, look: int = 1):
+    """Independent exact samples of an undirected model, one for each of ``count`` reverse chains,
+    along a leading axis; others for every look."""
+    if reason := model.no_exact_sample(y.shape):
+        raise InputError(reason)
+    with double_precision():
+        key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), STARTS)
+        keys = jax.random.split(jax.random.fold_in(key, look), count)
+        draws = jax.tree.map(np.asarray, _sample_each(model, keys, y))
+    if not np.all(draws.done):
+        raise InputError(model.not_drawn(int(np.max(draws.steps))))
+    return draws.state
+
+
+@jax.jit
+def _sample_exact(model: Undirected, key, y):
+    return model.sample_exact(key, y)
+
+
+@jax.jit
+def _sample_each(model: Undirected, keys, y):
+    return jax.vmap(lambda key: model.sample_exact(key, y))(keys)
 
 
 def _meta(model: Model, seed: int) -> dict:

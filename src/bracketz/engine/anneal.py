@@ -230,5 +230,7 @@ class FromStates(Reverse):
     def start_of(self, key, chain):
         count = jax.tree.leaves(self.exact)[0].shape[0]
         mine = jnp.minimum(chain // self.each, count - 1).astype(int)
-        states = jax.tree.map(lambda a: jnp.asarray(a)[mine][None], self.exact)
-        return Particles(self.settled(key, states), jnp.zeros(1))
+        states = jax.tree.map(
+            lambda a: jnp.stack([jnp.asarray(a)[mine]] * self.particles), self.exact
+        )
+        return Particles(self.settled(key, states), jnp.zeros(self.particles))

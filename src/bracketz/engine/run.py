@@ -379,7 +379,9 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
     seed_ = np.int64(seed)
 
     def unblocked(tree):
-        return jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:])[:chains], tree)
+        return jax.tree.map(
+            lambda a: np.asarray(a).reshape(math.prod(a.shape[:2]), *a.shape[2:])[:chains], tree
+        )
 
     began = time.perf_counter()
     with session.working(f"compiling {stream}"):
@@ -458,6 +460,6 @@ def _refuse_broken(program: Program, values: np.ndarray, done: int, stream: str)
 
 def _reblock(template, flat, chains):
     """Chains as stored, back in (blocks, block) form."""
-    full = np.array(template).reshape(-1, *template.shape[2:])
+    full = np.array(template).reshape(math.prod(template.shape[:2]), *template.shape[2:])
     full[:chains] = flat
     return full.reshape(template.shape)

@@ -8,10 +8,12 @@ import numpy as np
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
 from bracketz.core.results import LowerCertificate, Seconds
+from bracketz.core.undirected import Undirected
 from bracketz.core.weights import normalised
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
 from bracketz.engine.session import Session
+from bracketz.errors import InputError
 from bracketz.inference.interval import CONDITION, Coupled, Evidence
 from bracketz.inference.ladder import Clock
 from bracketz.inference.procedure import Measured, Procedure, Settings
@@ -81,6 +83,11 @@ def evidence(
 
 def observed(model: Model, y, settings: Settings, session: Session, prefix: str = "") -> Evidence:
     """``evidence`` of data as the model wants them; ``prefix`` begins the names of all streams."""
+    if isinstance(model, Undirected) and model.no_exact_sample(y.shape) is None:
+        raise InputError(
+            f"{model_label(model)} gives exact samples of itself: take bracketz sandwich, whose"
+            " bounds are certified on both sides"
+        )
     clock, first = Clock(), settings.first
     procedure = Procedure(model, settings, session, prefix)
     ready, runs = procedure.begin(y, settings.seed)

@@ -2,25 +2,24 @@
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import numpy as np
 
-from bracketz.core.model import Model, State
+from bracketz.core.model import Model
 from bracketz.core.path import Path
-from bracketz.core.results import Certificate, Combine, Seconds, check_confidence
+from bracketz.core.results import Certificate, Seconds, check_confidence
+from bracketz.core.undirected import Undirected
 from bracketz.core.validation import check_seed, require_at_least, require_efforts
-from bracketz.core.weights import PointEstimate, bennett, shared_start_error
+from bracketz.core.weights import PointEstimate, bennett
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
-from bracketz.engine.anneal import Reverse
-from bracketz.engine.recorder import inverse_temperatures, mean_reports
-from bracketz.engine.run import Outcome, compile_together
-from bracketz.engine.schedule import schedule_cost
+from bracketz.data.simulate import stand_ins
+from bracketz.engine.run import compile_together
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
 from bracketz.inference.answer import Cost, Look, PilotReport, Prediction, Rung, Sandwich
-from bracketz.inference.ladder import Clock, Runs, batches
+from bracketz.inference.both_ways import BothWays
+from bracketz.inference.ladder import Clock
 from bracketz.inference.plan import (
     CROSSED,
     PREDICTABLE,
@@ -36,56 +35,6 @@ from bracketz.paths import Tempered
 
 #: An inversion of the bounds that chance brings about with a probability below this is no chance.
 IMPOSSIBLE = 1e-9
-
-
-@dataclass(frozen=True)
-class _Runs(Runs):
-    """The same from the exact sample, too."""
-
-    exact: State = None
-    start_noise: float = 0.0  # see Prepared
-
-    def programs(self, effort: int):
-        """(the path laid, the forward program, the reverse program)."""
-        path, forward = self.forward(effort)
-        _, common = self.laid(effort)
-        reverse = Reverse(self.model, self.y, path, self.exact, *common)
-        return path, forward, self.recorded(reverse)
-
-    def look(self, chosen: Plan, number: int, clock: Clock) -> Look:
-        """Both directions, batch by batch, with randomness that nothing else has used."""
-        path, *programs = self.programs(chosen.effort)
-        sides: list[list[Outcome]] = []
-        for name, program in zip(("lower", "upper"), programs, strict=True):
-            look = f"{name} {chosen.effort}" + (f" look {number}" if number > 1 else "")
-            streams = batches(look, chosen.chains // self.chains)
-            sides.append([self.run(program, path.num_edges, s, clock) for s in streams])
-        forward, reverse = (np.concatenate([o.log_values for o in side]) for side in sides)
-        lower, lower_error = Combine.ARITHMETIC(forward)
-        upper, own_error = Combine.HARMONIC(reverse)
-        reports, cost = {}, None
-        if self.records:
-            first = (sides[0][0], sides[1][0])
-            reports = mean_reports(path.num_edges, *first)
-            cost = schedule_cost(path.num_edges, *first)
-        return Look(
-            effort=chosen.effort,
-            distributions=path.num_edges + 1,
-            chains=chosen.chains,
-            lower=lower,
-            upper=upper,
-            lower_error=lower_error,
-            upper_error=math.hypot(
-                own_error,
-                shared_start_error(forward, reverse, self.path.refines),
-                self.start_noise,
-            ),
-            forward=tuple(forward.tolist()),
-            reverse=tuple(reverse.tolist()),
-            schedule_cost=cost,
-            reports={name: tuple(values.tolist()) for name, values in reports.items()},
-            temperatures=inverse_temperatures(path) if reports else (),
-        )
 
 
 def sandwich(
@@ -121,7 +70,8 @@ def sandwich(
 
     Args:
         model: the model that made the data.
-        data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it.
+        data: from ``simulate`` (or ``load``): the bounds need the exact sample behind it. Of an
+            undirected model its numbers y, an array: the exact sample is drawn here.
         gap: the gap to reach (nats).
         chains: in each direction, at the least; a multiple where that is cheaper.
         seed: everything random follows from it.
@@ -153,7 +103,7 @@ def sandwich(
     """
     data = as_data(data, model)
     check_seed(seed)
-    if not data.simulated:
+    if not data.simulated and not isinstance(model, Undirected):
         raise InputError(
             "a sandwich needs an exact posterior sample, which observed data do not have; use"
             " data from bracketz simulate, or bracketz evidence, which takes observed data"
@@ -174,7 +124,9 @@ def sandwich(
     effort = first or min(path.first_effort, top)
     path.at(effort, model, model.num_rows(data.y), sweeps)  # refuse before the work
     check_confidence(confidence)
-    session, lowest = session or Session(), effort
+    session, lowest, exact = session or Session(), effort, data.exact
+    if isinstance(model, Undirected):
+        exact = stand_ins(model, data.y, chains)  # each look draws its own
     with session.working("pilot") if has_pilot(model, reference) else nullcontext():
         prepared = prepare(
             model,
@@ -190,7 +142,7 @@ def sandwich(
         path = Tempered(prepared.schedule)
         if first is None:
             lowest = min(effort, prepared.first_effort)
-    runs = _Runs(
+    runs = BothWays(
         prepared.model,
         data.y,
         path,
@@ -199,7 +151,7 @@ def sandwich(
         chains,
         seed,
         session,
-        exact=prepared.adopt(data.exact),
+        exact=prepared.adopt(exact),
         start_noise=prepared.start_noise,
     )
     clock, piloted, deciding = Clock(), None, 0
@@ -249,9 +201,9 @@ def sandwich(
         chosen = Plan(min(2 * chosen.effort, top), chosen.chains)
     session.must_finish = False
 
-    exact = particles == 1 and path.exact_reversal(runs.model)
-    forward, reverse = np.array(look.forward), np.array(look.reverse)
-    point = bennett(forward, reverse) if exact else _midpoint(look)
+    reversible = particles == 1 and path.exact_reversal(runs.model)
+    forward, reverse, own = np.array(look.forward), np.array(look.reverse), runs.own_starts
+    point = bennett(forward, reverse, not own) if reversible else _midpoint(look)
     predicted = _predict(runs, look, gap, clock) if runs.records else None
     reason = None if met else _reason(look, gap)
     return Sandwich(
@@ -262,10 +214,10 @@ def sandwich(
         upper_error=look.upper_error,
         log_ml=point.log_ml,
         standard_error=point.standard_error,
-        log_ml_by="bennett" if exact else "midpoint",
-        certificate=Certificate.from_weights(forward, reverse, confidence, 1 / looks),
-        fixed=Certificate.from_weights(forward, reverse, confidence),
-        jeffreys_bound=look.single_chain_gap if exact else None,
+        log_ml_by="bennett" if reversible else "midpoint",
+        certificate=Certificate.from_weights(forward, reverse, confidence, 1 / looks, own),
+        fixed=Certificate.from_weights(forward, reverse, confidence, own_starts=own),
+        jeffreys_bound=look.single_chain_gap if reversible else None,
         distributions=look.distributions,
         chains=look.chains,
         seed=seed,
@@ -287,7 +239,7 @@ def sandwich(
     )
 
 
-def _predict(runs: _Runs, look: Look, gap: float, clock: Clock) -> Prediction | None:
+def _predict(runs: BothWays, look: Look, gap: float, clock: Clock) -> Prediction | None:
     """What should meet the target, by the wider of both directions' spreads and the gap."""
     found = [spread(np.array(look.forward)), spread(np.array(look.reverse)), look.single_chain_gap]
     if not max(found) <= 2 * PREDICTABLE:

@@ -9,3 +9,6 @@ Each is a package of its own, with the model, its sweep, and what the estimators
 from bracketz.models.clustering import Clustering, InferredClustering
 from bracketz.models.low_rank import LowRank, InferredLowRank
 from bracketz.models.binary_attributes import BinaryAttributes, InferredBinaryAttributes
+from bracketz.models.ising import Ising
+from bracketz.models.potts import Potts
+from bracketz.models.boltzmann import RBM

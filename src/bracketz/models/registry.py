@@ -7,18 +7,25 @@ import sys
 
 from bracketz import models
 from bracketz.core.model import Model
+from bracketz.core.undirected import Undirected
 from bracketz.errors import InputError
 from bracketz.models.hierarchical import Inferred
 from bracketz.registry import Registry, classes_of
 
 _EVERY = [cls for cls in classes_of(models) if issubclass(cls, Model)]
 MODELS: Registry[type[Model]] = Registry(
-    "model", [m for m in _EVERY if not issubclass(m, Inferred)]
+    "model", [m for m in _EVERY if not issubclass(m, Inferred | Undirected)]
 )
 #: The same with their hyperparameters in the state.
 INFERRED: Registry[type[Model]] = Registry("model", [m for m in _EVERY if issubclass(m, Inferred)])
+#: Those without data, whose exact samples are drawn from themselves.
+UNDIRECTED: Registry[type[Model]] = Registry(
+    "model", [m for m in _EVERY if issubclass(m, Undirected)]
+)
 #: All of them.
-SHIPPED: Registry[type[Model]] = Registry("model", [*MODELS.values(), *INFERRED.values()])
+SHIPPED: Registry[type[Model]] = Registry(
+    "model", [*MODELS.values(), *INFERRED.values(), *UNDIRECTED.values()]
+)
 
 
 def model_class(name: str) -> type[Model]:
