@@ -38,8 +38,10 @@ class ProblemEntry:
         module: the same, loaded.
         hard: what is hard about it.
         settings: what ``constants`` is called with.
-        suite: "league", or "silent" where it is about failures that nobody notices.
+        suite: "league"; "silent", about failures that nobody notices; "documented", examples of
+            the tools' own pages.
         exact: how the evidence is known without sampling ("closed form", "quadrature"), or None.
+        tools: those it is for; None: all.
     """
 
     name: str
@@ -49,6 +51,7 @@ class ProblemEntry:
     settings: dict[str, Any]
     suite: str
     exact: str | None
+    tools: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ def _add(found: Catalogue, path: Path) -> None:
                 settings=told.get("settings", {}),
                 suite=told.get("suite", "league"),
                 exact=getattr(module, "EXACT", None),
+                tools=tuple(told["tools"]) if "tools" in told else None,
             )
     elif hasattr(module, "TOOL"):
         _require(module, path, OF_A_TOOL)

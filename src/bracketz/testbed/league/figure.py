@@ -32,8 +32,14 @@ def errors_against_seconds(frame: pd.DataFrame) -> Any:
     look = looks(list(league.tool.unique()))
     rows = max(1, -(-len(problems) // COLUMNS))
     figure, grid = plt.subplots(
-        rows, COLUMNS, figsize=(4.2 * COLUMNS, 3.0 * rows + 1.2), squeeze=False, sharey=True
+        rows,
+        COLUMNS,
+        figsize=(4.2 * COLUMNS, 3.0 * rows + 1.2),
+        squeeze=False,
+        sharey=True,
+        sharex=True,
     )
+    ends, highest = _limits(league)
     for axis, problem in zip(grid.flat, problems, strict=False):
         mine = league[league.problem == problem]
         done = mine[mine.off.notna() & mine.seconds.notna()]
@@ -49,7 +55,7 @@ def errors_against_seconds(frame: pd.DataFrame) -> Any:
         )  # fmt: skip
         axis.axhline(NEAR, color="#999999", lw=0.8, ls=":")
         axis.axhline(FAIR, color="#999999", lw=0.8, ls="--")
-        axis.set(xscale="log", yscale="log", title=problem)
+        axis.set(xscale="log", yscale="log", xlim=ends, ylim=(0.7 * LEAST, highest), title=problem)
         missing = len(mine) - len(mine[mine.status == "done"])
         axis.set_xlabel(
             "seconds" + (f"; {missing} of {len(mine)} gave no answer" if missing else "")
@@ -68,3 +74,13 @@ def errors_against_seconds(frame: pd.DataFrame) -> Any:
     figure.legend(handles=handles, loc="lower center", ncol=5, frameon=False)
     figure.tight_layout(rect=(0, 0.9 / (3.0 * rows + 1.2), 1, 1))
     return figure
+
+
+def _limits(league: pd.DataFrame) -> tuple[tuple[float, float], float]:
+    """(seconds from and to, the largest error), in whole decades, whatever there is."""
+    seconds = np.maximum(league.seconds.dropna(), LEAST)
+    errors = league.off.dropna().abs()
+    low = 10 ** np.floor(np.log10(seconds.min())) if len(seconds) else 0.1
+    high = 10 ** np.ceil(np.log10(seconds.max()) + 1e-9) if len(seconds) else 100.0
+    top = 10 ** np.ceil(np.log10(max(10.0, errors.max()))) if len(errors) else 10.0
+    return (float(low), float(high)), float(top)

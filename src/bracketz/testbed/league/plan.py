@@ -99,17 +99,19 @@ def plan(
     runs = []
     for problem in wanted:
         for tool in who:
+            if problem.tools is not None and tool.name not in problem.tools:
+                continue
             ladder = {k: v for k, v in tool.settings.items() if rungs is None or k in rungs}
-            if problem.suite == "silent":
-                ladder = _silent(tool, problem)
+            if problem.suite != "league":
+                ladder = _at_default(tool, problem)
             for setting, values in ladder.items():
-                count = 1 if problem.suite == "silent" else datasets
+                count = datasets if problem.suite == "league" else 1
                 runs += [Run(tool, setting, values, problem, seed) for seed in range(count)]
     random.Random(0).shuffle(runs)
     return runs
 
 
-def _silent(tool: ToolEntry, problem: ProblemEntry) -> dict[str, dict[str, Any]]:
+def _at_default(tool: ToolEntry, problem: ProblemEntry) -> dict[str, dict[str, Any]]:
     """At a tool's default, and with what brings the failure about, where a tool has that."""
     ladder = {"default": tool.settings["default"]}
     if problem.name in tool.silent:

@@ -57,7 +57,7 @@ EXACT = "quadrature"
 def exact(y, c):
     """On a fine even grid, which for smooth functions that vanish at its ends is exact beyond all
     powers of its step; by eigenvalues, once for each length scale."""
-    z = np.linspace(-6.5, 6.5, 131)
+    z = np.linspace(-6.0, 6.0, 101)
     values = []
     for step in z:
         smooth = np.exp(-0.5 * c["square"] / np.exp(2 * (MEANS[0] + SPREADS[0] * step)))
