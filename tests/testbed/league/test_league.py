@@ -110,6 +110,8 @@ def test_rows_are_judged_by_the_truth(league, rows):
     table = found["tools"].set_index("setting")
     assert table.near["default"] == 1.0 and table.near["raises"] == 0.0
     assert table.failed["dies"] == 1 and table.ratio["wrong"] > 3
+    reached = found["seconds"].iloc[0]
+    assert reached["seconds_to_0.1"] == runs.seconds["default"]
 
 
 def test_the_report_shows_every_row(league, rows, tmp_path):

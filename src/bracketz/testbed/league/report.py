@@ -23,7 +23,7 @@ from bracketz.testbed.league.truth import Truth, exactly, read
 from bracketz.testbed.report.page import PARTS
 from bracketz.testbed.report.tables import number
 
-TABLES = ("runs", "problems", "tools", "calibration", "silent", "truths")
+TABLES = ("runs", "problems", "tools", "seconds", "calibration", "silent", "truths")
 #: What a report may replace in its folder.
 NAMES = (
     "index.html",
@@ -61,6 +61,13 @@ OF_PROBLEMS: Columns = {"problem": ("problem", None)} | {
     name: shown for name, shown in OF_TOOLS.items() if name not in ("tool", "silent_in_suite")
 }
 
+OF_SECONDS: Columns = {
+    "tool": ("tool", None),
+    "problem": ("problem", None),
+    f"seconds_to_{measures.NEAR}": (f"to {measures.NEAR} nats", 2),
+    f"seconds_to_{measures.FAIR}": (f"to {measures.FAIR} nats", 2),
+}
+
 
 def truths_of(known: Catalogue, rows: pd.DataFrame) -> dict[tuple[str, int], Truth]:
     """By problem and data seed, as far as they are known: as kept, else by a closed form."""
@@ -85,6 +92,7 @@ def tables(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> dict[str
         "runs": frame,
         "problems": measures.by_problem(frame),
         "tools": measures.by_tool(frame),
+        "seconds": measures.seconds_to(frame),
         "calibration": measures.calibration(frame),
         "silent": measures.silent_suite(frame),
         "truths": pd.DataFrame(told),
@@ -175,6 +183,9 @@ def _front(found: dict[str, pd.DataFrame], about: dict[str, Any], picture: str) 
         f"<section><h2>Tools</h2><p>Click a heading to sort.</p>"
         f"{_table(found['tools'], OF_TOOLS)}</section>"
         f"<section><h2>Problems</h2>{_table(found['problems'], both)}</section>"
+        "<section><h2>Seconds to an accuracy</h2><p>The fastest setting whose RMS error over the"
+        " data sets is at most 0.1, 0.5 nats; a dash: no setting that was run.</p>"
+        f"{_table(found['seconds'], OF_SECONDS)}</section>"
         f"<section><h2>Silent failures</h2><p>Cases made to tempt. Silent: off by more than half a"
         f" nat, not covered by what was claimed, and no warning.</p>{_silent(found['silent'])}"
         "</section>"
