@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bracketz.cli import league_tables
 from bracketz.cli.command import Command, Group
 from bracketz.cli.names import one_of
 from bracketz.cli.options import Json
@@ -58,11 +59,7 @@ def tools(add: Added = None, seed: Seed = 0, json: Json = False) -> None:
     if json:
         _json({"tools": found})
         return
-    rows = [
-        (t["tool"], t["about"], ", ".join(t["settings"]), "yes" if t["installed"] else "no")
-        for t in found
-    ]
-    _table(("tool", "what it is", "settings", "installed"), rows)
+    league_tables.print_tools(found)
 
 
 @league.command(cls=Command)
@@ -97,18 +94,7 @@ def problems(add: Added = None, seed: Seed = 0, json: Json = False) -> None:
     if json:
         _json({"problems": found})
         return
-    rows = [
-        (
-            p["problem"],
-            str(p["dimension"]),
-            p["hard"],
-            p["exact"] or "sandwich",
-            f"{p['accepted']} of {p['truths']}",
-            str(p["disagree"] or ""),
-        )
-        for p in found
-    ]
-    _table(("problem", "D", "what is hard", "truth by", "sandwich accepted", "it disagrees"), rows)
+    league_tables.print_problems(found)
 
 
 @league.command(cls=Command)
@@ -144,7 +130,7 @@ def install(
     if json:
         _json({"installed": made, "failed": failed})
     else:
-        _table(("tool", "interpreter"), [*made.items(), *failed.items()])
+        league_tables.print_lines(("tool", "interpreter"), [*made.items(), *failed.items()])
     raise typer.Exit(1 if failed else 0)
 
 
@@ -195,14 +181,7 @@ def truth(
     if json:
         _json({"truths": [vars(one) | {"gap": one.gap} for one in found], "accepted": good})
     else:
-        rows = [
-            (o.problem, str(o.data_seed), f"{o.log_z:.3f}", o.by, f"{o.bennett - o.log_z:+.3f}",
-             f"{o.bennett_error:.3f}", f"{o.gap:.3f}", "yes" if o.accepted else "no")
-            for o in found
-        ]  # fmt: skip
-        _table(
-            ("problem", "data", "log evidence", "by", "sandwich off", "±", "gap", "accepted"), rows
-        )
+        league_tables.print_truths(found)
     raise typer.Exit(0 if good else 1)
 
 
@@ -341,33 +320,12 @@ def report(
 
         _json(finite_json({"tools": shown.to_dict("records"), "files": written}))
         return
-    rows = [
-        (
-            line["tool"],
-            line["setting"],
-            f"{line['answers']} of {line['runs']}",
-            *(_cell(line[name]) for name in ("near", "fair", "rms", "ratio", "lies", "silent")),
-        )
-        for line in shown.to_dict("records")
-    ]
-    heads = ("tool", "setting", "answers", "near", "fair", "RMS", "ratio", "lies", "silent")
-    _table(heads, rows)
-    _say(
-        "near, fair: share of runs within 0.1 and 0.5 nats of the truth; ratio: error over claimed"
-        " error; lies: bars more than three times too small; silent: off by more than 0.5 nats and"
-        " nobody was told"
-    )
+    league_tables.print_standings(shown.to_dict("records"))
     _say(f"{len(written)} files written; open {out / 'index.html'}")
 
 
 def _names(text: str | None) -> list[str] | None:
     return [name.strip() for name in text.split(",") if name.strip()] if text else None
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.2f}" if value == value else "–"
-    return str(value)
 
 
 def _note(text: str, quiet: bool) -> None:
@@ -381,18 +339,6 @@ def _say(text: str) -> None:
     from bracketz.cli.screen import Screen
 
     Screen().print(text, soft_wrap=True)
-
-
-def _table(heads: tuple[str, ...], rows: list) -> None:
-    from rich.table import Column
-
-    from bracketz.cli.screen import Screen
-    from bracketz.cli.tables import plain_table
-
-    table = plain_table(Column(heads[0], no_wrap=True), *heads[1:])
-    for row in rows:
-        table.add_row(*row)
-    Screen().print(table)
 
 
 def _json(value: dict) -> None:
