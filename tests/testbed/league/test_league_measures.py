@@ -63,3 +63,8 @@ def test_no_error_bar_cannot_lie_and_can_be_silent():
     rows = frame(log_z=[2.0, 2.0], warnings=[[], ["beware"]])
     found = measures.judged(rows, {("p", k): truth(k, 0.0, 0.0) for k in range(2)})
     assert found.lies.isna().all() and found.silent.tolist() == [True, False]
+
+
+def test_of_runs_made_again_the_last_counts():
+    rows = frame(log_z=[1.0, 2.0, 3.0], data_seed=[0, 0, 1], ended=["2", "1", "1"])
+    assert measures.latest(rows).log_z.tolist() == [1.0, 3.0]

@@ -22,6 +22,13 @@ MULTIPLES = (0.5, 1.0, 1.5, 2.0, 3.0)
 BY_TOOL, BY_PROBLEM = ["tool", "setting"], ["tool", "setting", "problem"]
 
 
+def latest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of runs that were made again (another limit, another version of a tool), the last one: it
+    alone counts, whatever it says."""
+    place = ["tool", "setting", "problem", "data_seed"]
+    return rows.sort_values("ended").drop_duplicates(place, keep="last").sort_values(place)
+
+
 def judged(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> pd.DataFrame:
     """Rows with the truth beside, and what follows; without a truth these are missing."""
     frame = rows.copy()

@@ -86,7 +86,7 @@ def truths_of(known: Catalogue, rows: pd.DataFrame) -> dict[tuple[str, int], Tru
 
 def tables(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> dict[str, pd.DataFrame]:
     """Every table, by name."""
-    frame = measures.judged(rows, truths)
+    frame = measures.judged(measures.latest(rows), truths)
     told = [vars(truth) | {"gap": truth.gap} for truth in truths.values()]
     return {
         "runs": frame,
