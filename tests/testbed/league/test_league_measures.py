@@ -68,3 +68,10 @@ def test_no_error_bar_cannot_lie_and_can_be_silent():
 def test_of_runs_made_again_the_last_counts():
     rows = frame(log_z=[1.0, 2.0, 3.0], data_seed=[0, 0, 1], ended=["2", "1", "1"])
     assert measures.latest(rows).log_z.tolist() == [1.0, 3.0]
+
+
+def test_a_bound_on_one_side_excuses_no_value():
+    """Ours are of this kind: certified from below, and 2 nats off."""
+    rows = frame(log_z=[-2.0, -2.0], error=[0.01, 0.01], low=[-3.0, -3.0], high=[math.nan, 1.0])
+    found = measures.judged(rows, {("p", k): truth(k, 0.0, 0.0) for k in range(2)})
+    assert found.inside.tolist() == [True, True] and found.silent.tolist() == [True, False]

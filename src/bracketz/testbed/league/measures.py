@@ -52,7 +52,10 @@ def judged(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> pd.DataF
     below = frame.high.isna() | (frame.truth <= frame.high + slack)
     frame["inside"] = _where(above & below, sided)
     warned = frame.warnings.map(bool)
-    covered = frame.covers.eq(True) | frame.inside.eq(True)
+    # A bound on one side, however true, tells nobody that the value is off.
+    covered = frame.covers.eq(True) | (
+        frame.inside.eq(True) & frame.low.notna() & frame.high.notna()
+    )
     frame["silent"] = answered & (frame.off.abs() > FAIR) & ~warned & ~covered
     return frame
 
