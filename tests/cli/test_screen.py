@@ -31,6 +31,12 @@ COMMANDS = [
     ("experiment", "status"),
     ("experiment", "report"),
     ("experiment", "export"),
+    ("league", "tools"),
+    ("league", "problems"),
+    ("league", "install"),
+    ("league", "truth"),
+    ("league", "run"),
+    ("league", "report"),
 ]
 
 

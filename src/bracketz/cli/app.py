@@ -12,6 +12,7 @@ from bracketz.cli.estimate import estimate
 from bracketz.cli.estimators import estimators
 from bracketz.cli.evidence import evidence
 from bracketz.cli.experiment import experiment
+from bracketz.cli.league import league
 from bracketz.cli.models import models
 from bracketz.cli.reproduce import reproduce
 from bracketz.cli.sandwich import sandwich
@@ -55,4 +56,5 @@ app.command(cls=Command)(compare)
 app.command(cls=Command)(check)
 app.command(cls=Command)(selftest)
 app.add_typer(experiment)
+app.add_typer(league)
 app.command(cls=Command)(reproduce)

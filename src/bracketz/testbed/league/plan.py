@@ -1,0 +1,126 @@
+"""Which runs a league consists of, in which order."""
+
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bracketz.errors import InputError, unknown
+from bracketz.testbed.league.catalogue import Catalogue, ProblemEntry, ToolEntry
+from bracketz.testbed.league.process import Limits
+
+
+@dataclass(frozen=True)
+class Preset:
+    """How much of a league.
+
+    Attributes:
+        problems: by name; None: all.
+        datasets: of each problem.
+        settings: names of rungs; None: all. The first rung of a tool is its default.
+        limits: of one run.
+    """
+
+    problems: tuple[str, ...] | None
+    datasets: int
+    settings: tuple[str, ...] | None
+    limits: Limits
+
+
+PRESETS = {
+    "quick": Preset(
+        ("regression-5", "spike-and-slab-10", "schools-centred", "start-at-the-data"),
+        1,
+        ("default",),
+        Limits(120.0),
+    ),
+    "full": Preset(None, 10, None, Limits(600.0)),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: a tool at a setting on a data set."""
+
+    tool: ToolEntry
+    setting: str
+    settings: dict[str, Any]
+    problem: ProblemEntry
+    data_seed: int
+
+    @property
+    def seed(self) -> int:
+        """The tool's own; it follows from the rest, and differs from data set to data set."""
+        text = f"{self.tool.name} {self.setting} {self.problem.name} {self.data_seed}"
+        return int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
+
+    def key(self, data: str, limits: Limits) -> str:
+        """A hash of what determines its row. A row that ran out of a limit counts for that
+        limit: with a wider one the run is made again."""
+        parts = (
+            self.tool.name,
+            self.tool.fingerprint,
+            self.setting,
+            json.dumps(self.settings, sort_keys=True),
+            self.problem.name,
+            str(self.data_seed),
+            data,
+            f"{limits.seconds:g} {limits.memory:g} {limits.cores}",
+        )
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+
+
+def preset(name: str) -> Preset:
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+def plan(
+    known: Catalogue,
+    chosen: Preset,
+    *,
+    tools: Sequence[str] | None = None,
+    problems: Sequence[str] | None = None,
+    settings: Sequence[str] | None = None,
+    datasets: int | None = None,
+) -> list[Run]:
+    """The runs, shuffled (always the same way), so that no tool has the quiet hours for itself."""
+    datasets = chosen.datasets if datasets is None else datasets
+    if datasets < 1:
+        raise InputError(f"datasets must be at least 1, got {datasets}")
+    names = problems or chosen.problems or known.problems
+    wanted = [known.problem(name) for name in names]
+    who = [known.tool(name) for name in (tools or known.tools)]
+    rungs = settings or chosen.settings
+    _check_rungs(rungs, who)
+    runs = []
+    for problem in wanted:
+        for tool in who:
+            if problem.tools is not None and tool.name not in problem.tools:
+                continue
+            ladder = {k: v for k, v in tool.settings.items() if rungs is None or k in rungs}
+            if problem.suite != "league":
+                ladder = _at_default(tool, problem)
+            for setting, values in ladder.items():
+                count = datasets if problem.suite == "league" else 1
+                runs += [Run(tool, setting, values, problem, seed) for seed in range(count)]
+    random.Random(0).shuffle(runs)
+    return runs
+
+
+def _at_default(tool: ToolEntry, problem: ProblemEntry) -> dict[str, dict[str, Any]]:
+    """At a tool's default, and with what brings the failure about, where a tool has that."""
+    ladder = {"default": tool.settings["default"]}
+    if problem.name in tool.silent:
+        ladder["tempted"] = tool.silent[problem.name]
+    return ladder
+
+
+def _check_rungs(rungs: Sequence[str] | None, tools: list[ToolEntry]) -> None:
+    there = {name for tool in tools for name in tool.settings}
+    for name in rungs or ():
+        if name not in there:
+            raise unknown("setting", name, there)

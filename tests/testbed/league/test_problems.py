@@ -1,0 +1,52 @@
+"""Every problem keeps its contract: prior and transform agree, NumPy and JAX, one and many."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bracketz.testbed.league.catalogue import catalogue
+from bracketz.testbed.league.datasets import simulate
+
+KNOWN = catalogue().problems
+NAMES = sorted(KNOWN)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_functions_agree(name):
+    """NumPy on one point, on many, and JAX compute the same numbers, and they are numbers."""
+    problem = simulate(KNOWN[name], seed=0).for_tools()
+    rng = np.random.default_rng(1)
+    many = problem.sample_prior(rng, 3)
+    assert many.shape == (3, problem.dimension)
+    likelihoods, priors = problem.log_likelihood(many), problem.log_prior(many)
+    assert np.all(np.isfinite(likelihoods)) and np.all(np.isfinite(priors))
+    assert problem.calls == 3
+    for k, theta in enumerate(many):
+        assert problem.log_likelihood(theta) == pytest.approx(likelihoods[k], rel=1e-9)
+        assert problem.log_prior(theta) == pytest.approx(priors[k], rel=1e-9)
+        assert float(problem.jax.log_likelihood(theta)) == pytest.approx(likelihoods[k], rel=1e-7)
+        assert float(problem.jax.log_prior(theta)) == pytest.approx(priors[k], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if KNOWN[n].suite == "league"])
+def test_density_is_that_of_the_transform(name):
+    """p(theta(u)) |d theta / d u| = 1: the density is normalised, and the transform draws from
+    it. Exact, by automatic differentiation."""
+    problem = simulate(KNOWN[name], seed=0).for_tools()
+    u = jnp.asarray(np.random.default_rng(2).uniform(0.1, 0.9, size=problem.dimension))
+    jacobian = jax.jacfwd(problem.jax.prior_transform)(u)
+    theta = problem.jax.prior_transform(u)
+    _, log_det = jnp.linalg.slogdet(jacobian)
+    assert float(problem.jax.log_prior(theta) + log_det) == pytest.approx(0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_data_are_always_the_same_and_hide_what_made_them(name, tmp_path):
+    data = simulate(KNOWN[name], seed=3)
+    assert data.fingerprint == simulate(KNOWN[name], seed=3).fingerprint
+    data.write(tmp_path / "data.npz")
+    with np.load(tmp_path / "data.npz") as file:
+        assert {key.split(".")[0] for key in file.files} <= {"y", "c"}
+        for key in file.files:
+            assert not np.array_equal(file[key].ravel(), data.theta)
