@@ -16,6 +16,7 @@ users' files as they were, and nothing left behind by what was refused.
 import argparse
 import contextlib
 import dataclasses
+import importlib.metadata
 import io
 import json
 import os
@@ -306,7 +307,7 @@ def knobs() -> dict[str, dict[str, str]]:
 SMALL = "--rows 6 --columns 2 --components 2"
 QUICK = "--chains 4 --first 8 --max-effort 8 --gap 50"
 #: Valid command lines that take little time once compiled. What cannot be made small (``demo``,
-#: ``reproduce``) is only fuzzed with what must be refused.
+#: ``reproduce``, a league) is only fuzzed with what must be refused.
 BASES: dict[str, list[str]] = {
     "models": [""],
     "estimators": [""],
@@ -340,9 +341,20 @@ BASES: dict[str, list[str]] = {
     "experiment report": ["--store results.db --out new"],
     "experiment export": ["--store results.db --out new"],
     "reproduce": ["grosse2015 --out precious.txt", "grosse2015 --preset zzz --out new"],
+    "league tools": [""],
+    "league problems": [""],
+    "league install": ["zzz"],
+    "league truth": ["--problems zzz --out new"],
+    "league run": ["--tools zzz --out new", "--problems zzz --out new"],
 }
 #: What their bases are refused for must stay.
-REFUSED = {"demo": ("out", "force"), "reproduce": ("out", "preset")}
+REFUSED = {
+    "demo": ("out", "force"),
+    "reproduce": ("out", "preset"),
+    "league install": ("tool",),
+    "league truth": ("problems",),
+    "league run": ("tools", "problems"),
+}
 #: How often a command is fuzzed, where that is not by the number of its options.
 WEIGHT = {"experiment report": 0.4, "compare": 0.6, "check": 0.6, "demo": 0.5, "reproduce": 0.5}
 
@@ -622,14 +634,19 @@ def _alarm(*_: Any) -> None:
 def quick_settings(home: Path) -> dict[str, str]:
     """As the tests have them: programs compiled quickly and kept."""
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+    known = importlib.metadata.version("jaxlib").startswith("0.10.")  # to know these flags
+    quickly = (
+        "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+        " --xla_cpu_parallel_codegen_split_count=1"
+    )
+    path = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     return {
         "JAX_COMPILATION_CACHE_DIR": cache or f"{tempfile.gettempdir()}/bracketz-tests-cache",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0",
-        "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-        " --xla_cpu_parallel_codegen_split_count=1",
+        "XLA_FLAGS": quickly if known else "",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": os.pathsep.join(filter(None, path)),
         "HOME": str(home),
         "COLUMNS": "80",
     }
@@ -1089,7 +1106,9 @@ def main() -> None:
         print(f"{answer['left']} command lines were not run: out of time")
     for name, times in answer["skipped"].items():
         print(f"skipped, {times} times: {name}; permissions do not bind here")
-    print("not fuzzed: demo and reproduce to their end, Dask clusters, compiling Stan programs")
+    print(
+        "not fuzzed: demo, reproduce and leagues to their end, clusters, compiling Stan programs"
+    )
     for one in answer["findings"]:
         print(f"\n{one.kind} ({one.times} times): {one.line}\n    {one.detail}")
     if asked.json:
