@@ -1106,9 +1106,7 @@ def main() -> None:
         print(f"{answer['left']} command lines were not run: out of time")
     for name, times in answer["skipped"].items():
         print(f"skipped, {times} times: {name}; permissions do not bind here")
-    print(
-        "not fuzzed: demo, reproduce and leagues to their end, clusters, compiling Stan programs"
-    )
+    print("not fuzzed: demo, reproduce and leagues to their end, clusters, compiling Stan programs")
     for one in answer["findings"]:
         print(f"\n{one.kind} ({one.times} times): {one.line}\n    {one.detail}")
     if asked.json:
