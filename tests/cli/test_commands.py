@@ -203,7 +203,8 @@ def test_observed_data_as_csv_and_npy(bracketz, tmp_path):
 def test_lists(bracketz):
     code, out, _ = bracketz("models", "--json")
     listed = [m["name"] for m in json.loads(out)["models"]]
-    assert code == 0 and listed == [*NAMES, *(f"inferred-{name}" for name in NAMES)]
+    inferred = [f"inferred-{name}" for name in NAMES]
+    assert code == 0 and listed == [*NAMES, *inferred, "ising", "potts", "rbm"]
     code, out, _ = bracketz("estimators", "--json")
     listed = {e["name"]: e for e in json.loads(out)["estimators"]}
     assert listed["ais"]["side"] == "lower" and listed["reverse-ais"]["side"] == "upper"
