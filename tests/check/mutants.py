@@ -1309,6 +1309,14 @@ _FACTORED = (
         ("cox",),
     ),
     Mutant(
+        "cox-rate-without-area",
+        "The expected count of a cell is its intensity, without its area.",
+        "models/cox/model.py",
+        "y * log_rate - jnp.exp(log_rate)",
+        "y * log_rate - jnp.exp(log_rate - jnp.log(self.area))",
+        ("cox",),
+    ),
+    Mutant(
         "cox-counts-transposed",
         "Simulated counts are laid out by columns.",
         "models/cox/model.py",
@@ -1330,6 +1338,14 @@ _FACTORED = (
         "models/grouped_logistic/model.py",
         "return ways + y * log_odds",
         "return y * log_odds",
+        ("grouped-logistic",),
+    ),
+    Mutant(
+        "grouped-one-trial-normalised",
+        "The binomial is normalised for one trial and not for all of them.",
+        "models/grouped_logistic/model.py",
+        "- n * jax.nn.softplus(log_odds)",
+        "- jax.nn.softplus(log_odds)",
         ("grouped-logistic",),
     ),
     Mutant(
