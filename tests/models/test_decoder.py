@@ -173,6 +173,15 @@ def test_what_cannot_be_is_refused(made, said):
     assert said in str(refused.value)
 
 
+def test_parameters_are_copied_in_double_precision():
+    """An encoder beside it may use the same arrays in single precision; sharing them broke runs."""
+    params = {"weights": LINEAR["weights"].astype(np.float32), "offset": LINEAR["offset"]}
+    model = bz.Decoder(params, function=linear)
+    for name, value in params.items():
+        assert model.params[name].dtype == np.float64
+        assert not np.shares_memory(model.params[name], value)
+
+
 def test_another_function_is_another_source():
     """A sample is exact only for the decoder that made it."""
     ours = bz.Decoder(LINEAR, function=linear)

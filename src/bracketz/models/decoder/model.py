@@ -46,6 +46,13 @@ def _small() -> dict[str, np.ndarray]:
     }
 
 
+def _own(value):
+    """A copy in double precision. JAX 0.10 keeps what it has made of a NumPy array that a jitted
+    function closes over, and would hand a run here the user's single-precision one."""
+    array = np.array(value)
+    return array.astype(float) if array.dtype.kind == "f" else array
+
+
 @pytree_dataclass
 class Decoder(Factored):
     """One image of a deep generative model, its latent vector integrated out.
@@ -82,8 +89,8 @@ class Decoder(Factored):
     name = "decoder"
 
     def __post_init__(self):
-        if self.params is None:
-            object.__setattr__(self, "params", _small())
+        params = _small() if self.params is None else self.params
+        object.__setattr__(self, "params", jax.tree.map(_own, params))
         if self.observation not in OBSERVATIONS:
             raise unknown("observation", self.observation, OBSERVATIONS)
         require_at_least(1, latents=self.latents)
