@@ -161,6 +161,11 @@ def test_pilots_are_merged_by_mean_covariance_and_least_step():
         (lambda: bz.bracket_each(bz.Decoder(), np.full((3, 6), 2)), "must be 0 or 1"),
         (lambda: bz.bracket_each(bz.Decoder(), np.zeros((3, 5))), "must have shape (6,)"),
         (lambda: bz.bracket_each(bz.Decoder(), np.zeros((0, 6))), "along a leading axis"),
+        (
+            lambda: bz.bracket_each(bz.Decoder(), np.full((3, 6), np.nan)),
+            "holds nan at row 1",
+        ),
+        (lambda: bz.evidence(bz.Decoder(), np.full(6, 0.7)), "whole numbers, and holds 0.7"),
         (lambda: bz.bracket_each(bz.Decoder(), np.zeros((3, 6)), gap=0), "gap must be positive"),
         (lambda: bz.bracket_each(bz.Decoder(), np.zeros((3, 6)), chains=1), "chains must be"),
     ],
