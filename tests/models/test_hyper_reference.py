@@ -287,10 +287,10 @@ def test_missing_entries_and_a_reference_go_together(short_pilots):
 
 @pytest.mark.slow
 def test_the_transition_is_gone():
-    """Inferred clustering, 50 x 25 with ten clusters: tens of nats from the prior, one or two from
+    """Inferred clustering, 25 x 12 with six clusters: tens of nats from the prior, one or two from
     the reference, both ways."""
-    model = bz.InferredClustering(10)
-    data = bz.simulate(model, 50, 25, seed=1)
+    model = bz.InferredClustering(6)
+    data = bz.simulate(model, 25, 12, seed=1)
     options = dict(chains=20, first=256, max_effort=256)
     prior = bz.sandwich(model, data, reference=False, **options)
     answer = bz.sandwich(model, data, **options)
