@@ -118,7 +118,8 @@ def crooks(out: Path) -> None:
     axis.annotate(
         "log p(y)",
         (0, 0.97),
-        (4, 0),
+        (-4, 0),
+        ha="right",
         textcoords="offset points",
         va="top",
         xycoords=("data", "axes fraction"),
@@ -179,9 +180,8 @@ def betting(out: Path) -> None:
     axes[0].axhline(np.log(20), color=REVERSE, lw=1)
     axes[0].annotate(
         "rejected: 1/α = 20",
-        (200, np.log(20)),
+        (0, np.log(20)),
         (0, 3),
-        ha="right",
         fontsize=8,
         textcoords="offset points",
         color=REVERSE,
