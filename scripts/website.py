@@ -77,7 +77,8 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
     """Maths as MathML."""
 
     def shown(found: re.Match) -> str:
-        return convert(html.unescape(found[3]), display="block" if found[2] == "[" else "inline")
+        made = convert(html.unescape(found[3]), display="block" if found[2] == "[" else "inline")
+        return made.replace("<mi>log</mi><mi>", '<mi>log</mi><mspace width="0.17em" /><mi>')
 
     return MATHS.sub(shown, content)
 
