@@ -9,11 +9,12 @@
   network to show them.
 """
 
+import contextlib
 import html
-import os
 import posixpath
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,42 @@ FENCE = re.compile(r"^(```.*?^```$)", re.S | re.M)
 MATHS = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
 
 
-def on_files(files: Any, config: Any) -> Any:
-    """Add what is made."""
+def on_config(config: Any) -> Any:
+    """The navigation: API pages in their place, and new pages under Notes until somebody places
+    them."""
     for folder in ("scripts", "src"):  # MkDocs puts sys.path back after it has read this file
         if str(ROOT / folder) not in sys.path:
             sys.path.insert(0, str(ROOT / folder))
-    os.environ.setdefault("COLUMNS", "100")
+    _section(config.nav, "API")[:0] = list(api_pages())
+    listed = set(_pages(config.nav))
+    docs = ROOT / "docs"
+    there = (str(page.relative_to(docs)) for page in sorted(docs.rglob("*.md")))
+    _section(config.nav, "Notes").extend(page for page in there if page not in listed)
+    return config
+
+
+def _pages(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for entry in nav.values() if isinstance(nav, dict) else nav:
+            yield from _pages(entry)
+
+
+def _section(nav: Any, name: str) -> list:
+    """The list of pages under a title, wherever it stands."""
+    for entry in nav:
+        for title, inside in entry.items() if isinstance(entry, dict) else ():
+            if title == name:
+                return inside
+            if isinstance(inside, list):
+                with contextlib.suppress(LookupError):
+                    return _section(inside, name)
+    raise LookupError(name)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add what is made."""
     made = {name: (ROOT / file).read_text(encoding="utf-8") for name, file in ELSEWHERE.items()}
     made |= api_pages() | {"reference/cli.md": command_line()}
     for name, text in made.items():
@@ -70,7 +101,22 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     markdown = re.sub(r"(?<=\]\(#)(bz\w+)-(\d+)(?=\))", r"\1_\2", markdown)
     parts = FENCE.split(markdown)
     parts[::2] = (LINK.sub(moved, part) for part in parts[::2])
-    return "".join(parts)
+    text = "".join(parts)
+    if date := note_dates().get(here):
+        title, _, rest = text.partition("\n")
+        text = f"{title}\n\n*Lab note, last changed {date}. [All notes]({_up(here)}).*\n{rest}"
+    return text
+
+
+def note_dates() -> dict[str, str]:
+    """When each note was last changed, by page: the table of docs/notes/index.md."""
+    index = (ROOT / "docs" / "notes" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[.*\]\((.*)\) \| (\d{4}-\d\d-\d\d) \|", index, flags=re.M)
+    return {posixpath.normpath(posixpath.join("notes", link)): date for link, date in rows}
+
+
+def _up(here: str) -> str:
+    return posixpath.relpath("notes/index.md", posixpath.dirname(here) or ".")
 
 
 def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
