@@ -123,7 +123,7 @@ def looked_at(site: Path, shots: Path | None) -> list[str] | None:
     """Every page in Chromium, offline; what went wrong. None where there is no Chromium."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import TimeoutError, sync_playwright
     except ImportError:
         return None
     if chromium is None:
@@ -159,8 +159,12 @@ def looked_at(site: Path, shots: Path | None) -> list[str] | None:
             )
             if broken:
                 wrong.append(f"{file.name}: {broken} broken images")
-            if page.evaluate(WIDER):
-                wrong.append(f"{file.name} is wider than the window")
+            for width in (390, 1280):
+                page.set_viewport_size({"width": width, "height": 900})
+                try:  # laying out again takes a moment
+                    page.wait_for_function(f"() => !({WIDER})()", timeout=3000)
+                except TimeoutError:
+                    wrong.append(f"{file.name} is wider than a window of {width}")
         page.goto((site / "index.html").as_uri())
         page.fill(".md-search__input", "betting")
         page.wait_for_selector(".md-search-result__link", timeout=20_000)

@@ -3,7 +3,7 @@
     python scripts/readme.py     # bracketz demo, about a minute; exit code 1 if a number differs
 
 The table of the demo: every cell must be what ``bracketz demo --json`` gives now, rounded as there.
-(The cheap numbers of the README are checked by tests/test_readme.py.)
+(The cheap numbers of the README are checked by tests/test_examples.py.)
 """
 
 import json
