@@ -1,7 +1,8 @@
 """Simulated data treated as observed: how often do intervals hold the truth, and do twins know?
 
     python benchmarks/observed.py [--json] [--smoke] [--only NAME,...] [--seeds 200] [--twins 4]
-                                  [--gap 1] [--jobs 1] [--keep FILE] [--kept] [--paper] [--phase]
+                                  [--gap 1] [--jobs 1] [--abreast 1] [--keep FILE] [--kept]
+                                  [--paper] [--phase]
 
 Per model and data set ``bz.evidence(model, y, twins=4)``, which is not told the exact sample, and
 ``bz.sandwich`` on the same data, which is: its Bennett estimate is the truth. Counted: data sets
@@ -9,7 +10,8 @@ with an upper bound, intervals that hold the truth (and those that miss it by mo
 standard errors), and the same among those whose twins were all covered. The last table holds upper
 bounds from coupled chains against upper bounds from the exact sample.
 ``--keep`` writes each data set's line into a file as it comes, and goes on from it; ``--kept``
-shows what is in it. ``--paper``: the three models at the paper's size, 50 x 25, 64 coupled chains.
+shows what is in it. ``--abreast``: so many data sets as one batch, for a card. ``--paper``: the
+three models at the paper's size, 50 x 25, 64 coupled chains.
 ``--phase``: runs that all sit in the wrong place, which no meeting time tells, and what twins say.
 """
 
@@ -19,6 +21,7 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +245,8 @@ def phase(options: argparse.Namespace) -> Report:
 
 
 def run(options: argparse.Namespace) -> Report:
+    from bracketz.engine.abreast import abreast
+
     if options.phase:
         return phase(options)
     names = [n for n in NAMES if n in options.only.split(",")]
@@ -268,7 +273,10 @@ def run(options: argparse.Namespace) -> Report:
                 say(f"{n}: {len(found[n])} of {len(seeds)} data sets")
     else:
         for n, s in work:
-            found[n] += several(n, s, options)
+            for k in range(0, len(s), options.abreast):
+                batch = s[k : k + options.abreast]
+                for lines_ in abreast([partial(several, n, [seed], options) for seed in batch]):
+                    found[n] += lines_
             say(f"{n}: {len(found[n])} data sets")
     names = [n for n in names if found[n]]
     rows, lines, agree, lost = [], [], [], []
@@ -332,6 +340,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--twins", type=int, default=4, help="of each data set")
     parser.add_argument("--gap", type=float, default=1.0, help="to aim at")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--abreast", type=int, default=1, help="data sets as one batch")
     parser.add_argument("--keep", type=Path, help="file to keep lines in, and to go on from")
     parser.add_argument("--kept", action="store_true", help="show what is in the file, run nothing")
     parser.add_argument("--phase", action="store_true", help="what coupled chains cannot see")

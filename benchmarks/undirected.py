@@ -5,8 +5,8 @@ and machines small enough to enumerate.
 
 Exact samples come from coupling from the past (Ising) and from enumeration (machines), so nothing
 is simulated. The truth is a transfer matrix (free boundary) or Kaufman's formula (torus). Goals:
-each bound within 0.05 nats of it (Ising), 0.1 (machines). ``--large``: one big torus instead (a card
-does 256 x 256), each bound within 1 nat.
+each bound within 0.05 nats of it (Ising), 0.1 (machines). ``--large``: one big torus instead (a
+card does 256 x 256), each bound within 1 nat.
 """
 
 import sys

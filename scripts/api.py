@@ -33,6 +33,8 @@ GROUPS = {
         "bracketz.inference.conditional",
         "bracketz.inference.evidence",
         "bracketz.inference.interval",
+        "bracketz.inference.each",
+        "bracketz.inference.brackets",
         "bracketz.inference.glm.",
         "bracketz.core.results",
         "bracketz.core.betting",

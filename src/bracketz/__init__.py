@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
+    from bracketz.inference.brackets import Brackets
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
+    from bracketz.inference.each import bracket_each, simulate_each
     from bracketz.inference.evidence import evidence
     from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.inference.interval import Evidence

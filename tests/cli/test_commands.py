@@ -204,7 +204,8 @@ def test_lists(bracketz):
     code, out, _ = bracketz("models", "--json")
     listed = [m["name"] for m in json.loads(out)["models"]]
     inferred = [f"inferred-{name}" for name in NAMES]
-    assert code == 0 and listed == [*NAMES, *inferred, "ising", "potts", "rbm"]
+    factored = ["decoder", "cox", "grouped-logistic"]
+    assert code == 0 and listed == [*NAMES, *inferred, "ising", "potts", "rbm", *factored]
     code, out, _ = bracketz("estimators", "--json")
     listed = {e["name"]: e for e in json.loads(out)["estimators"]}
     assert listed["ais"]["side"] == "lower" and listed["reverse-ais"]["side"] == "upper"

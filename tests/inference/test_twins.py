@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 from concurrent.futures import Executor, Future
+from dataclasses import astuple
+from types import SimpleNamespace
 
 import pytest
 from test_observed import MEAN, Y
 
 import bracketz as bz
+from bracketz.inference import twins
 
 cloudpickle = pytest.importorskip("cloudpickle", reason="comes with Dask, an optional extra")
 
@@ -41,6 +44,17 @@ def test_the_same_twins_elsewhere(here):
     worker = Worker()
     answer = bz.evidence(MEAN, Y, session=bz.Session(executor=worker), **SETTINGS)
     assert answer.twins == here.twins and worker.calls == 2
+
+
+def test_on_a_card_twins_are_one_batch(here, monkeypatch):
+    """The same numbers, up to the order of sums."""
+    monkeypatch.setattr(twins, "usable_devices", lambda: [SimpleNamespace(platform="gpu")])
+    batched, real = [], twins.abreast
+    monkeypatch.setattr(twins, "abreast", lambda work: batched.append(len(work)) or real(work))
+    answer = bz.evidence(MEAN, Y, **SETTINGS)
+    assert batched == [2]
+    for one, other in zip(here.twins.each, answer.twins.each, strict=True):
+        assert astuple(other) == pytest.approx(astuple(one), abs=1e-9)
 
 
 def test_a_lost_worker_is_a_sentence_and_nothing_is_lost(here, tmp_path):

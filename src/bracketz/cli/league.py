@@ -144,7 +144,9 @@ def truth(
     add: Added = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the truths.", show_default="the package's own"),
+        typer.Option(
+            help="Folder for the truths.", show_default="truths, beside a file that was added"
+        ),
     ] = None,
     seed: Seed = 0,
     json: Json = False,
@@ -155,14 +157,20 @@ def truth(
     Exit code 1: a gap above 0.1 nats or an error above 0.03 where no closed form is known, or a
     sandwich that disagrees with one.
 
-    [dim]bracketz league truth --problems logistic-10[/dim]
+    [dim]bracketz league truth --problems logistic-10 --out truths[/dim]
     """
+    from bracketz.errors import InputError
     from bracketz.testbed.league import truth as truths
     from bracketz.testbed.league.catalogue import catalogue
 
     known = catalogue(add or ())
     names = problems.split(",") if problems else list(known.problems)
     wanted = [known.problem(name) for name in names]
+    ours = [problem.name for problem in wanted if problem.shipped and problem.suite == "league"]
+    if out is None and ours:
+        raise InputError(
+            f"the truth of {ours[0]} comes with bracketz: name a folder for a new one with --out"
+        )
     found = []
     for problem in wanted:
         if problem.suite != "league":
@@ -175,7 +183,7 @@ def truth(
                 f" {one.bennett:.3f} ± {one.bennett_error:.3f}, gap {one.gap:.3f}",
                 json,
             )
-        truths.write(problem, mine, out or truths.FOLDER, chains=chains)
+        truths.write(problem, mine, out, chains=chains)
         found += mine
     good = all(one.accepted if one.agrees is None else one.agrees for one in found)
     if json:

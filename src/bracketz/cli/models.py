@@ -20,7 +20,11 @@ def models(seed: Seed = 0, json: Json = False) -> None:
             {
                 "name": name,
                 "summary": summary.partition(". ")[0].removesuffix(".") + ".",
-                "defaults": {f.name: f.default for f in dataclasses.fields(cls)},
+                "defaults": {
+                    f.name: f.default.__name__ if callable(f.default) else f.default
+                    for f in dataclasses.fields(cls)
+                    if f.init
+                },
                 "values": described(hyperparameters(cls())),
             }
         )

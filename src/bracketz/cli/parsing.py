@@ -60,7 +60,7 @@ def make_from_class(
 ):
     """The model with ``--components`` and ``--set NAME=VALUE`` applied over ``base``."""
     hints = typing.get_type_hints(cls)
-    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    fields = {f.name: hints[f.name] for f in dataclasses.fields(cls) if f.init}
     values: dict[str, Any] = dict(base or {})
     if components is not None:
         if "components" not in fields:

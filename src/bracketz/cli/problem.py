@@ -207,7 +207,10 @@ def _of_class(asked: Asked, cls: type[Model]) -> Model:
         if meta["model"] in (asked.name, cls.__name__, f"{cls.__module__}:{cls.__qualname__}"):
             known = {f.name for f in dataclasses.fields(cls)}
             values = meta["hyperparameters"].items()
-            base = {k: v for k, v in values if v is not None and k in known}
+            # Networks and the like (a dict) are no settings: the class has its own.
+            base = {
+                k: v for k, v in values if v is not None and k in known and not isinstance(v, dict)
+            }
     return parsing.make_from_class(
         cls, asked.name, asked.components, asked.settings or [], base=base
     )

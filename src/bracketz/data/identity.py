@@ -31,10 +31,17 @@ def hyperparameters(model: Model) -> dict[str, Any]:
     """Every field of a model: plain JSON values, and arrays where they are data."""
     fields = dataclasses.fields(model)
     if isinstance(model, Factored):
-        # Its code is told by its source, whatever objects it is kept in.
-        traced = [f for f in fields if not f.metadata.get("static")]
+        # Its code is told by its source, whatever objects it is kept in. Sizes of shipped models
+        # are said: the command line makes a model again from them.
+        shipped = SHIPPED.name_of(type(model)) is not None
+        kept = [
+            f.name
+            for f in fields
+            if f.init
+            and (not f.metadata.get("static") or (shipped and not callable(getattr(model, f.name))))
+        ]
         digest = hashlib.sha256(model.source.encode()).hexdigest()
-        return {f.name: _plain(getattr(model, f.name)) for f in traced} | {"source": digest}
+        return {name: _plain(getattr(model, name)) for name in kept} | {"source": digest}
     return {f.name: _plain(getattr(model, f.name)) for f in fields}
 
 

@@ -100,7 +100,11 @@ class Checkpoint:
             step: steps done.
             leaves: arrays of its chains.
         """
-        self._streams[stream] = (step, leaves)
+        self.save_all({stream: (step, leaves)})
+
+    def save_all(self, streams: dict[str, tuple[int, list[np.ndarray]]]) -> None:
+        """``save`` for several streams, the file written once."""
+        self._streams.update(streams)
         arrays = {f"{n}:{j}": a for n, (_, ls) in self._streams.items() for j, a in enumerate(ls)}
         header = {
             "identity": self.identity,

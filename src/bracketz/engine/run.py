@@ -14,8 +14,9 @@ import functools
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
@@ -218,7 +219,8 @@ def _plan(chains: int) -> _Plan:
     return _Plan(chain_ids, np.int64(blocks // len(devices)), mesh, sharding)
 
 
-def _chain_keys(seed, stream, chain_ids):
+def chain_keys(seed, stream, chain_ids):
+    """A key per chain; a step folds its number in."""
     key = jax.random.fold_in(jax.random.key(seed, impl=THREEFRY), stream)
     return jax.vmap(lambda chain: jax.random.fold_in(key, chain))(chain_ids)
 
@@ -229,7 +231,7 @@ def _start(program, seed, stream, chain_ids):
         return program.start_of(jax.random.fold_in(key, 0), chain)
 
     def block(ids):
-        return jax.vmap(one)(_chain_keys(seed, stream, ids), ids)
+        return jax.vmap(one)(chain_keys(seed, stream, ids), ids)
 
     return jax.lax.map(block, chain_ids)
 
@@ -251,7 +253,7 @@ def _advance(program, carry, seed, stream, chain_ids, first, last, blocks_here, 
 
     def on_device(program, carry, seed, stream, chain_ids, first, last, blocks_here):
         def advance_block(b, carry):
-            keys = _chain_keys(seed, stream, chain_ids[b])
+            keys = chain_keys(seed, stream, chain_ids[b])
 
             def step(index, block):
                 def one(key, chain):
@@ -328,8 +330,17 @@ def run_chains(
         raise InputError(f"the number of trials or chains must be at least 1, got {chains}")
     require_room(chains, f"a run of {chains} chains or trials", "take fewer of them")
     use_all_cores()
+    return runner.get()(program, num_steps, chains, seed, stream, session or Session())
+
+
+def run_alone(program, num_steps, chains, seed, stream, session) -> Outcome:
+    """``run_chains`` here and now."""
     with double_precision():
-        return _run(program, num_steps, chains, seed, stream, session or Session())
+        return _run(program, num_steps, chains, seed, stream, session)
+
+
+#: Who does a run; ``bracketz.engine.abreast`` gathers those of several threads.
+runner: ContextVar[Callable[..., Outcome]] = ContextVar("runner", default=run_alone)
 
 
 def stages(program: Program, *, chains: int) -> dict[str, Any]:
@@ -362,8 +373,10 @@ def compile_together(programs: Sequence[Program], *, chains: int) -> float:
 
     XLA compiles a program on about one core, so two programs on two cores take the time of one.
     Nothing is executed, and ``run_chains`` finds what was compiled here; without this call it
-    compiles by itself.
+    compiles by itself. Where others do the runs (``runner``) nothing is compiled.
     """
+    if runner.get() is not run_alone:
+        return 0.0
     began = time.perf_counter()
     lowered = [stages(program, chains=chains) for program in programs]
     # The long ones first.
@@ -428,17 +441,18 @@ def _run(program, num_steps, chains, seed, stream, session) -> Outcome:
             chunk = max(1, min(8 * chunk, int(CHUNK_SECONDS * (last - done) / max(elapsed, 1e-6))))
             done = last
             values, stopped = unblocked(_log_values(program, carry))
-            _refuse_broken(program, values, done, stream)
+            refuse_broken(program, values, done, stream)
             report(done, program.sign * float(_mean_value(program.sign * values)))
             if session.wants_checkpoint(done == num_steps or stopped.all()):
                 session.save(stream, done, jax.tree.leaves(unblocked(carry)))
     ends, finished = unblocked(carry), done >= num_steps or bool(stopped.all())
     if finished:
-        _refuse_drift(program, ends, stream)
+        refuse_drift(program, ends, stream)
     return Outcome(values, ends, finished, run_seconds, compile_seconds)
 
 
-def _refuse_drift(program: Program, ends, stream: str) -> None:
+def refuse_drift(program: Program, ends, stream: str) -> None:
+    """When a run has ended: its caches must still be right."""
     drift = program.audit(ends)
     if drift is not None and not drift <= MAX_DRIFT:
         raise broken(
@@ -447,7 +461,7 @@ def _refuse_drift(program: Program, ends, stream: str) -> None:
         )
 
 
-def _refuse_broken(program: Program, values: np.ndarray, done: int, stream: str) -> None:
+def refuse_broken(program: Program, values: np.ndarray, done: int, stream: str) -> None:
     """At once: a run that is not a number now will not be one later."""
     bad = np.isnan(values)
     if program.impossible is not None:

@@ -116,10 +116,14 @@ class Session:
             step: steps done.
             leaves: arrays of its chains.
         """
+        self.save_all({stream: (step, leaves)})
+
+    def save_all(self, streams: dict[str, tuple[int, list[np.ndarray]]]) -> None:
+        """``save`` for several streams, the file written once."""
         assert self.checkpoint is not None
         told = self.unsaved is not None
         try:
-            self.checkpoint.save(stream, step, leaves)
+            self.checkpoint.save_all(streams)
             self.unsaved = None
         except OSError as error:
             why = error.strerror or error

@@ -2,11 +2,12 @@
 sample of theirs. The procedure is not told it; runs that are know the truth.
 
 A twin needs nothing of another one, so a session with an executor has them done side by side, with
-the same numbers.
+the same numbers. On a card they are one batch (``bracketz.engine.abreast``).
 """
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
+from functools import partial
 
 import jax
 import numpy as np
@@ -14,8 +15,9 @@ import numpy as np
 from bracketz.core.model import Model, State
 from bracketz.core.precision import double_precision
 from bracketz.core.weights import bennett
+from bracketz.engine.abreast import abreast
 from bracketz.engine.cluster import await_work, prepare_process
-from bracketz.engine.devices import use_all_cores
+from bracketz.engine.devices import usable_devices, use_all_cores
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
 from bracketz.inference.interval import Twin, Twins
@@ -72,7 +74,10 @@ def try_twins(
 
 
 def _here(tasks: list[Task], session: Session, clock: Clock) -> Iterator[Twin]:
-    return (_try(task, session, clock) for task in tasks)
+    """One after the other, or on a card all at once."""
+    if usable_devices()[0].platform == "cpu" or len(tasks) == 1:
+        return (_try(task, session, clock) for task in tasks)
+    return iter(abreast([partial(_try, task, session, clock) for task in tasks]))
 
 
 def _elsewhere(tasks: list[Task], session: Session, clock: Clock) -> Iterator[Twin]:

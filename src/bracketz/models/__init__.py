@@ -12,3 +12,6 @@ from bracketz.models.binary_attributes import BinaryAttributes, InferredBinaryAt
 from bracketz.models.ising import Ising
 from bracketz.models.potts import Potts
 from bracketz.models.boltzmann import RBM
+from bracketz.models.decoder import Decoder
+from bracketz.models.cox import CoxProcess
+from bracketz.models.grouped_logistic import GroupedLogistic

@@ -9,12 +9,13 @@ from bracketz import models
 from bracketz.core.model import Model
 from bracketz.core.undirected import Undirected
 from bracketz.errors import InputError
+from bracketz.models.factored import Factored
 from bracketz.models.hierarchical import Inferred
 from bracketz.registry import Registry, classes_of
 
 _EVERY = [cls for cls in classes_of(models) if issubclass(cls, Model)]
 MODELS: Registry[type[Model]] = Registry(
-    "model", [m for m in _EVERY if not issubclass(m, Inferred | Undirected)]
+    "model", [m for m in _EVERY if not issubclass(m, Inferred | Undirected | Factored)]
 )
 #: The same with their hyperparameters in the state.
 INFERRED: Registry[type[Model]] = Registry("model", [m for m in _EVERY if issubclass(m, Inferred)])
@@ -22,9 +23,11 @@ INFERRED: Registry[type[Model]] = Registry("model", [m for m in _EVERY if issubc
 UNDIRECTED: Registry[type[Model]] = Registry(
     "model", [m for m in _EVERY if issubclass(m, Undirected)]
 )
+#: Those of a prior and a likelihood, whose kernels a pilot tunes.
+FACTORED: Registry[type[Model]] = Registry("model", [m for m in _EVERY if issubclass(m, Factored)])
 #: All of them.
 SHIPPED: Registry[type[Model]] = Registry(
-    "model", [*MODELS.values(), *INFERRED.values(), *UNDIRECTED.values()]
+    "model", [*MODELS.values(), *INFERRED.values(), *UNDIRECTED.values(), *FACTORED.values()]
 )
 
 

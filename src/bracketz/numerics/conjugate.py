@@ -34,6 +34,8 @@ import numpy as np
 from jax.scipy.special import gammaln
 from scipy.special import digamma
 
+from bracketz.numerics.noise import plain
+
 Array = jax.Array | np.ndarray
 
 #: Shapes and concentrations of matched laws. A sample of equal values has no largest likelihood.
@@ -84,7 +86,8 @@ class _OfGammas:
         raise NotImplementedError
 
     def sample(self, key):
-        return self.from_noise(jax.random.loggamma(key, self.gammas))
+        # JAX draws many at once on a card for its own keys alone; the bits are the same.
+        return self.from_noise(jax.random.loggamma(plain(key), self.gammas))
 
     @property
     def log_normalizer(self):

@@ -46,6 +46,21 @@ def test_run_and_report_with_files_of_ones_own(bracketz, added, tmp_path):
     assert code == 1 and "2 of 3 runs done" in text
 
 
+def test_truths_of_a_problem_of_ones_own_lie_beside_it(bracketz, added, tmp_path):
+    words = ["--problems", "toy", "--datasets", 1, "--chains", 64]
+    bracketz("league", "truth", *added[:2], *words)
+    assert json.loads((tmp_path / "truths" / "toy.json").read_text())["problem"] == "toy"
+    _, text, _ = bracketz("league", "problems", *added[:2], "--json")
+    (toy,) = [p for p in json.loads(text)["problems"] if p["problem"] == "toy"]
+    assert toy["truths"] == 1
+
+
+def test_bracketz_own_truths_are_not_written_over(bracketz):
+    code, text, error = bracketz("league", "truth", "--problems", "regression-5")
+    assert (code, text) == (2, "")
+    assert "the truth of regression-5 comes with bracketz: name a folder" in error
+
+
 def test_lists(bracketz, added):
     code, text, _ = bracketz("league", "tools", *added, "--json")
     tools = {tool["tool"]: tool for tool in json.loads(text)["tools"]}

@@ -7,11 +7,12 @@ import pytest
 
 from bracketz.errors import InputError
 from bracketz.testbed.league import truth as truths
-from bracketz.testbed.league.catalogue import catalogue
+from bracketz.testbed.league.catalogue import HOME, catalogue
 from bracketz.testbed.league.datasets import simulate
 
 KNOWN = catalogue().problems
-KEPT = [name for name in sorted(KNOWN) if (truths.FOLDER / f"{name}.json").is_file()]
+SHIPPED = HOME / "truths"
+KEPT = [name for name in sorted(KNOWN) if (SHIPPED / f"{name}.json").is_file()]
 
 #: Prior draws that do.
 BY_DRAWS = {"schools-noncentred": 20_000, "ar-2": 20_000, "gp-3": 4_000, "start-at-the-data": 4_000}
@@ -32,7 +33,7 @@ def test_kept_truths(name):
         low, high = truth.certificate
         misses += not low <= truth.log_z <= high
     assert misses <= 3 and list(found) == list(range(len(found)))
-    about = json.loads((truths.FOLDER / f"{name}.json").read_text())
+    about = json.loads((SHIPPED / f"{name}.json").read_text())
     assert about["command"].startswith("bracketz league truth") and about["versions"]["jax"]
 
 
@@ -44,7 +45,7 @@ def test_a_sandwich_that_misses_the_needle_is_known_to_disagree():
 
 def test_truths_of_other_data_are_refused(tmp_path):
     problem = KNOWN["regression-5"]
-    kept = json.loads((truths.FOLDER / "regression-5.json").read_text())
+    kept = json.loads((SHIPPED / "regression-5.json").read_text())
     kept["truths"][0]["data"] = "0" * 16
     (tmp_path / "regression-5.json").write_text(json.dumps(kept))
     with pytest.raises(InputError, match="is of other data"):

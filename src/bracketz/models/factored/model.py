@@ -168,6 +168,22 @@ class Factored(Model):
         """
         return None
 
+    def root_at(self, beta: float) -> Any:
+        """A root of the covariance to expect at an inverse temperature, where the model knows one:
+        of (prior precision + beta * expected curvature of the likelihood)^-1, as a rule.
+
+        Kernels are scaled by it; any value is valid, a good one is fast. It must not depend on the
+        exact sample behind simulated data.
+
+        Args:
+            beta: the inverse temperature.
+
+        Returns:
+            One number per real entry of the state, or a square matrix; None (the default): a
+            pilot's population says.
+        """
+        return None
+
     @property
     def label(self) -> str:
         """What the model is called."""

@@ -218,6 +218,11 @@ def particles(size: int) -> int:
     return int(np.clip(8 * size, 256, 1024))
 
 
+#: Particles of a model that knows its roots (``Factored.root_at``): they tune a step size and find
+#: a path's length.
+FEW = 128
+
+
 def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
     """Run the pilot.
 
@@ -235,14 +240,20 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
             at all of them.
     """
     flat = Flattening(model)
-    count = particles(flat.size)
+    known = model.root_at(0.0) is not None
+    count = FEW if known else particles(flat.size)
     key, key_begin = jax.random.split(key)
     population, prior = _begin(model, y, key_begin, count)
     _refuse(model, population, np.asarray(prior))
     dense = flat.size <= DENSE
+
+    def root_of(population, beta):
+        own = model.root_at(beta)
+        return _root(population, dense, model.label) if own is None else np.asarray(own)
+
     # With a type of its own, as the moves give it back: else the first move compiles apart.
     beta, length, size = 0.0, 0.0, jnp.asarray(0.5, float)
-    stages = [Stage(0.0, _root(population, dense, model.label), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
+    stages = [Stage(0.0, root_of(population, 0.0), 0.5, 3, 0.0, 1.0, 0.0, 0.0)]
     evaluations, log_evidence, variance = count, 0.0, 0.0
     while beta < 1:
         if len(stages) > MOST_STAGES:
@@ -254,7 +265,7 @@ def survey(model: Factored, y, key, note=lambda sentence: None) -> Survey:
         following, population, part, gain, doubt = _temper(population, beta, key_temper)
         following, length = float(following), length + float(part)
         log_evidence, variance = log_evidence + float(gain), variance + float(doubt)
-        root = _root(population, dense, model.label)
+        root = root_of(population, following)
         before, beta = population.terms, following
         kept = []
         for key_turn in jax.random.split(key_move, LAST if beta == 1.0 else 1):

@@ -110,7 +110,10 @@ def piloted(model: Factored, y, seed, reference, note=lambda sentence: None) -> 
     first = survey(model, y, jax.random.fold_in(key, 0), note)
     uneven = 0.0
     found = {"prior": (Tuned(model, first.tuning()), first)}
-    if reference is not False and flat.size and not flat.has_discrete:
+    # A model that knows its roots begins at its prior unless somebody asks for a reference: the few
+    # particles of its pilot would not fit one.
+    wanted = reference is not False and (reference or model.root_at(0.0) is None)
+    if wanted and flat.size and not flat.has_discrete:
         begin = fit(first.sample, flat.size <= DENSE, first.independent)
         seen, uneven = refined(Referenced(model, begin), y, jax.random.fold_in(key, 2))
         second = survey(seen, y, jax.random.fold_in(key, 1), note)

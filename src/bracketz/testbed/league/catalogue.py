@@ -53,6 +53,16 @@ class ProblemEntry:
     exact: str | None
     tools: tuple[str, ...] | None = None
 
+    @property
+    def shipped(self) -> bool:
+        """Whether it comes with bracketz."""
+        return self.file.parent == HOME / "problems"
+
+    @property
+    def truths(self) -> Path:
+        """Where its truths are kept: with bracketz's own, or beside the file that was added."""
+        return (HOME if self.shipped else self.file.parent) / "truths"
+
 
 @dataclass(frozen=True)
 class ToolEntry:

@@ -14,10 +14,9 @@ from typing import Any
 from bracketz._version import __version__
 from bracketz.errors import InputError
 from bracketz.outputs import write_text
-from bracketz.testbed.league.catalogue import HOME, ProblemEntry
+from bracketz.testbed.league.catalogue import ProblemEntry
 from bracketz.testbed.league.datasets import Dataset, simulate
 
-FOLDER = HOME / "truths"
 #: A truth is accepted with a gap below this and Bennett's error below that.
 GAP, ERROR = 0.1, 0.03
 #: Nats that quadrature may be off.
@@ -147,13 +146,14 @@ def _value(data: Dataset) -> float:
 
 
 def write(
-    problem: ProblemEntry, truths: list[Truth], folder: Path = FOLDER, *, chains: int = CHAINS
+    problem: ProblemEntry, truths: list[Truth], folder: Path | None = None, *, chains: int = CHAINS
 ) -> Path:
-    """The file of a problem, with what made it."""
+    """The file of a problem, with what made it; among its own (``ProblemEntry.truths``) where no
+    folder is given."""
     import jax
     import numpy as np
 
-    file = folder / f"{problem.name}.json"
+    file = (folder or problem.truths) / f"{problem.name}.json"
     kept = {
         "problem": problem.name,
         "command": (
@@ -165,16 +165,16 @@ def write(
         "versions": {"bracketz": __version__, "jax": jax.__version__, "numpy": np.__version__},
         "truths": [asdict(truth) for truth in truths],
     }
-    folder.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     write_text(file, json.dumps(kept, indent=1) + "\n")
     return file
 
 
-def read(problem: ProblemEntry, folder: Path = FOLDER) -> dict[int, Truth]:
+def read(problem: ProblemEntry, folder: Path | None = None) -> dict[int, Truth]:
     """By data seed; what is in the file, checked against the data as they are simulated today."""
     if problem.suite != "league":
         return {0: exactly(problem)}
-    file = folder / f"{problem.name}.json"
+    file = (folder or problem.truths) / f"{problem.name}.json"
     if not file.is_file():
         return {}
     found = {}
