@@ -35,9 +35,9 @@ class Brackets:
     Example:
         >>> import bracketz as bz
         >>> model = bz.Decoder()
-        >>> found = bz.bracket_each(model, bz.simulate_each(model, 4), distributions=16)
+        >>> found = bz.bracket_each(model, bz.simulate_each(model, 3), distributions=16)
         >>> found.kind, found.lower.shape, found.mean_low < found.mean_high
-        ('certified', (4,), True)
+        ('certified', (3,), True)
     """
 
     model: str

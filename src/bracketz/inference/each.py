@@ -274,12 +274,23 @@ def _fitting(model: Factored, y) -> Any:
     if not arrays or any(np.ndim(a) < 1 for a in arrays) or not all(len(a) for a in arrays):
         raise InputError("`data` must hold several data sets along a leading axis")
     count = len(arrays[0])
-    fitted = []
+
+    def observed(k: int):
+        return model.observations(jax.tree.map(lambda a: np.asarray(a)[k], y))
+
+    first = observed(0)  # all have its shape
+    fitted = jax.tree.map(
+        lambda like, a: np.asarray(a).reshape(count, *like.shape).astype(like.dtype), first, y
+    )
+    # Where a cast changed a value, the model says what is wrong with it.
+    changed = np.zeros(count, bool)
+    for array, cast in zip(arrays, jax.tree.leaves(fitted), strict=True):
+        changed |= (np.asarray(array).reshape(cast.shape) != cast).reshape(count, -1).any(1)
+    for place in np.flatnonzero(changed):
+        observed(int(place))
     for k in range(count):
-        one = model.observations(jax.tree.map(lambda a, k=k: np.asarray(a)[k], y))
-        model.check_data(one)
-        fitted.append(one)
-    return jax.tree.map(lambda *each: np.stack(each), *fitted)
+        model.check_data(jax.tree.map(lambda a, k=k: a[k], fitted))
+    return fitted
 
 
 def _require_factored(model: Model) -> None:

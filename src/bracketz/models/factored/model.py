@@ -323,9 +323,6 @@ def _fitting(y, wanted, label: str):
                 raise InputError(
                     f"{name} of {label} must have shape {like.shape}, got {array.shape}"
                 )
-            array = array.astype(like.dtype)
-        elif array.dtype.kind == "f":
-            array = array.astype(float)
         bad = ~np.isfinite(array)
         if bad.any():
             where = np.argwhere(bad)[0] if array.ndim else np.array([0])
@@ -334,8 +331,21 @@ def _fitting(y, wanted, label: str):
                 f"{name} holds {array[tuple(where)] if array.ndim else array}{row}; remove or fill"
                 " in such values first"
             )
+        if wanted is not None:
+            if np.issubdtype(like.dtype, np.integer):
+                _require_whole(array, name, label)
+            array = array.astype(like.dtype)
+        elif array.dtype.kind == "f":
+            array = array.astype(float)
         arrays.append(array)
     return jax.tree.unflatten(jax.tree.structure(y) if wanted is None else treedef, arrays)
+
+
+def _require_whole(array: np.ndarray, name: str, label: str) -> None:
+    """Counts and bits: a cast would cut a fraction off without a word."""
+    bad = np.asarray(array != np.floor(array))
+    if bad.any():
+        raise InputError(f"{name} of {label} must hold whole numbers, and holds {array[bad][0]}")
 
 
 def _long(shape: tuple[int, ...]) -> tuple[int, ...]:
