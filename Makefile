@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint bench honesty mutants mutants-random guards fuzz chaos clean
+.PHONY: demo test fast lint docs tutorials readme dist matrix bench honesty mutants mutants-random guards fuzz chaos clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -21,6 +21,27 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation site, into site/: strict, then read in a browser where there is one.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	$(BIN)/python scripts/read_site.py
+
+# Runs the tutorials and writes their output into the pages; some ten minutes on 2 cores.
+tutorials: $(READY)
+	$(BIN)/python scripts/tutorials.py
+
+# The README's table against what the demo prints; about a minute.
+readme: $(READY)
+	$(BIN)/python scripts/readme.py
+
+# Wheel and sdist, each installed into an empty environment and tried.
+dist: $(READY)
+	$(BIN)/python scripts/delivery.py dist
+
+# Python 3.11 to 3.13 (those that are here, or that uv finds), oldest and newest JAX.
+matrix: $(READY)
+	$(BIN)/python scripts/delivery.py matrix
 
 # All benchmarks, a quarter of an hour on 2 cores that do nothing else; exit code 1 if a goal is missed.
 bench: $(READY)
@@ -59,4 +80,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site dist .pytest_cache .mypy_cache .ruff_cache
