@@ -34,6 +34,7 @@ GROUPS = {
         "bracketz.inference.evidence",
         "bracketz.inference.interval",
         "bracketz.inference.glm.",
+        "bracketz.inference.ratio",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -70,6 +71,7 @@ RUNNERS = (
     "bracketz.inference.conditional",
     "bracketz.inference.evidence",
     "bracketz.inference.glm.certificate",
+    "bracketz.inference.fractional",
     "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")

@@ -62,8 +62,10 @@ if TYPE_CHECKING:
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
     from bracketz.inference.evidence import evidence
+    from bracketz.inference.fractional import fractional
     from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.inference.interval import Evidence
+    from bracketz.inference.ratio import Fractional
     from bracketz.inference.sweep import Sweep, sweep
     from bracketz.kernels import (
         HMC,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from bracketz.models.held_out import HeldOut
     from bracketz.models.missing_data import Incomplete
     from bracketz.models.prepared import prepare
+    from bracketz.models.raised import raised
     from bracketz.numerics.conditionals import Categorical, Gaussian
     from bracketz.paths import Adapted, Linear, Prefix, Schedule, Sigmoid, Tempered
 
