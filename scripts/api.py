@@ -35,6 +35,7 @@ GROUPS = {
         "bracketz.inference.interval",
         "bracketz.inference.glm.",
         "bracketz.inference.ratio",
+        "bracketz.inference.average",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -72,6 +73,7 @@ RUNNERS = (
     "bracketz.inference.evidence",
     "bracketz.inference.glm.certificate",
     "bracketz.inference.fractional",
+    "bracketz.inference.information",
     "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")

@@ -13,6 +13,7 @@ from bracketz.cli.estimators import estimators
 from bracketz.cli.evidence import evidence
 from bracketz.cli.experiment import experiment
 from bracketz.cli.fractional import fractional
+from bracketz.cli.information import information
 from bracketz.cli.league import league
 from bracketz.cli.models import models
 from bracketz.cli.reproduce import reproduce
@@ -53,6 +54,7 @@ app.command(
 app.command(cls=Command)(sandwich)
 app.command(cls=Command)(evidence)
 app.command(cls=Command)(fractional)
+app.command(cls=Command)(information)
 app.command(cls=Command)(demo)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(check)
