@@ -36,6 +36,8 @@ GROUPS = {
         "bracketz.inference.glm.",
         "bracketz.inference.ratio",
         "bracketz.inference.average",
+        "bracketz.inference.distance",
+        "bracketz.inference.quality",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -74,6 +76,7 @@ RUNNERS = (
     "bracketz.inference.glm.certificate",
     "bracketz.inference.fractional",
     "bracketz.inference.information",
+    "bracketz.inference.quality",
     "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")

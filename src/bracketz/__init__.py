@@ -62,11 +62,13 @@ if TYPE_CHECKING:
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
     from bracketz.inference.average import Information
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
+    from bracketz.inference.distance import Quality
     from bracketz.inference.evidence import evidence
     from bracketz.inference.fractional import fractional
     from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
     from bracketz.inference.information import mutual_information
     from bracketz.inference.interval import Evidence
+    from bracketz.inference.quality import Approximation, quality
     from bracketz.inference.ratio import Fractional
     from bracketz.inference.sweep import Sweep, sweep
     from bracketz.kernels import (

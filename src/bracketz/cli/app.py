@@ -16,6 +16,7 @@ from bracketz.cli.fractional import fractional
 from bracketz.cli.information import information
 from bracketz.cli.league import league
 from bracketz.cli.models import models
+from bracketz.cli.quality import quality
 from bracketz.cli.reproduce import reproduce
 from bracketz.cli.sandwich import sandwich
 from bracketz.cli.selftest import selftest
@@ -55,6 +56,7 @@ app.command(cls=Command)(sandwich)
 app.command(cls=Command)(evidence)
 app.command(cls=Command)(fractional)
 app.command(cls=Command)(information)
+app.command(cls=Command)(quality)
 app.command(cls=Command)(demo)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(check)
