@@ -38,6 +38,7 @@ GROUPS = {
         "bracketz.inference.average",
         "bracketz.inference.distance",
         "bracketz.inference.quality",
+        "bracketz.testbed.tune.answer",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -77,6 +78,7 @@ RUNNERS = (
     "bracketz.inference.fractional",
     "bracketz.inference.information",
     "bracketz.inference.quality",
+    "bracketz.testbed.tune.search",
     "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")

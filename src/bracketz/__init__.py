@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from bracketz.models.raised import raised
     from bracketz.numerics.conditionals import Categorical, Gaussian
     from bracketz.paths import Adapted, Linear, Prefix, Schedule, Sigmoid, Tempered
+    from bracketz.testbed.tune import TunedSettings, tune
 
 
 @cache

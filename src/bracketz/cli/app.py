@@ -21,6 +21,7 @@ from bracketz.cli.reproduce import reproduce
 from bracketz.cli.sandwich import sandwich
 from bracketz.cli.selftest import selftest
 from bracketz.cli.simulate import simulate
+from bracketz.cli.tune import tune
 
 app = typer.Typer(
     name="bracketz",
@@ -57,6 +58,7 @@ app.command(cls=Command)(evidence)
 app.command(cls=Command)(fractional)
 app.command(cls=Command)(information)
 app.command(cls=Command)(quality)
+app.command(cls=Command)(tune)
 app.command(cls=Command)(demo)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(check)
