@@ -32,7 +32,7 @@ from bracketz.engine.session import Session
 from bracketz.errors import InputError
 from bracketz.estimators.base import Estimator
 from bracketz.estimators.registry import ESTIMATORS
-from bracketz.testbed.tune.answer import Gain, TunedSettings, Tried
+from bracketz.testbed.tune.answer import Gain, Tried, TunedSettings
 from bracketz.testbed.tune.bench import Bench, Choice, choices
 from bracketz.testbed.tune.climb import Climb, around, climb, ratio_interval, time_of
 
