@@ -116,8 +116,8 @@ def mutual_information(
         raise InputError("an undirected model simulates no data, so that there is nothing to learn")
     if parameters and not isinstance(model, Collapsed):
         raise InputError(f"{model_label(model)} has no parameters integrated out; leave it out")
-    if within is not None and not within[0] < within[1]:
-        raise InputError(f"`within` must be two rising numbers, got {within}")
+    if within is not None and not -math.inf < within[0] < within[1] < math.inf:
+        raise InputError(f"`within` must be two rising, finite numbers, got {within}")
     session, clock = session or Session(), Clock()
     chosen = _decide(model, rows, columns, gap, chains, seed, session, clock)
     seen = _measure(
