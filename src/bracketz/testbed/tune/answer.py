@@ -19,12 +19,14 @@ class Tried:
 @dataclass(frozen=True)
 class Gain:
     """Default time over tuned time, on fresh data sets; the interval is a bootstrap's over data
-    sets and answers: an estimate, no certificate."""
+    sets and answers: an estimate, no certificate. ``at_least``: the default settings did not reach
+    the target in the longest time they were given, which stands for theirs."""
 
     ratio: float
     confidence: float
     low: float
     high: float
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class TunedSettings:
         default: the default ones, with the value of the knob that reaches the target.
         seconds_to_target: per answer, on fresh data: "tuned" and "default"; infinite where the
             target was not reached.
-        gain: of the first over the second; None where either did not reach the target.
+        gain: default time over tuned time; None where the tuned settings did not reach the target.
         tried: every setting looked at, on the tuning data, in order.
         exhausted: nothing was left to try within the budget: no single change helps any more.
         truths: data sets bracketed, and the largest standard error among them.
@@ -91,7 +93,7 @@ class TunedSettings:
         times, g = self.seconds_to_target, self.gain
         gain = "unknown: the target was not reached"
         if g is not None:
-            gain = (
+            gain = "at least " * g.at_least + (
                 f"{g.ratio:.2f} times, {g.confidence:.0%} interval [{g.low:.2f}, {g.high:.2f}]"
                 " (bootstrap)"
             )

@@ -142,14 +142,6 @@ class Bench:
 def choices(estimator: Estimator, model: Model, at: Choice) -> list[Choice]:
     """One setting changed, each of them."""
     found = []
-    for name, values in estimator.tunable.items():
-        for value in values if at.estimator.matters(name) else ():
-            if value != getattr(at.estimator, name):
-                found.append(
-                    dataclasses.replace(
-                        at, estimator=dataclasses.replace(at.estimator, **{name: value})
-                    )
-                )
     moves = dict(at.moves)
     for name, values in model.tunable.items():
         for value in values:
@@ -161,4 +153,12 @@ def choices(estimator: Estimator, model: Model, at: Choice) -> list[Choice]:
             except InputError:  # not with these sizes
                 continue
             found.append(other)
+    for name, values in estimator.tunable.items():
+        for value in values if at.estimator.matters(name) else ():
+            if value != getattr(at.estimator, name):
+                found.append(
+                    dataclasses.replace(
+                        at, estimator=dataclasses.replace(at.estimator, **{name: value})
+                    )
+                )
     return found

@@ -10,6 +10,8 @@ from bracketz.testbed.tune.bench import Bench, Choice, Measured
 
 #: Doublings of the knob at the most.
 DOUBLINGS = 14
+#: Settings are followed up to so many times what the best need; beyond, a gain is "at least".
+FOLLOWED = 8.0
 #: A climb is given up when one answer takes this many times what the best setting needs.
 HOPELESS = 1.5
 
@@ -84,14 +86,19 @@ def climb(
     return Climb(choice, tuple(rungs), False)
 
 
-def around(bench: Bench, choice: Choice, knob: int, numbers: Sequence[int]) -> list[Rung]:
-    """A quarter of a value of the knob, half of it, and so on upwards to where all is accurate."""
+def around(
+    bench: Bench, choice: Choice, knob: int, numbers: Sequence[int], most: float = math.inf
+) -> list[Rung]:
+    """A quarter of a value of the knob, half of it, and so on upwards to where all is accurate, or
+    an answer takes more than ``most`` seconds."""
     least = choice.estimator.least
     ladder = sorted({max(least, knob // 4), max(least, knob // 2), knob})
     rungs: list[Rung] = []
     while ladder:
         here = ladder.pop(0)
         rungs.append(Rung(here, tuple(bench.measure(choice, here, n) for n in numbers)))
+        if seconds(rungs[-1].each) > most:
+            break
         # Twice more than needed, so that every resample of the data sets finds its crossing.
         if not ladder and rmse(rungs[-1].each) > 0.5 * bench.target and here < 16 * knob:
             ladder.append(2 * here)
@@ -128,6 +135,8 @@ def ratio_interval(
                 strict=True,
             )
             times.append(time_to(target, [(float(t), float(e)) for t, e in points]))
+        if math.isinf(times[0]):  # not within what was tried
+            times[0] = float(tables[0][0][:, chosen].mean(axis=1).max())
         ratios.append(times[0] / times[1] if math.isfinite(times[1]) else 0.0)
     low, high = np.quantile(ratios, [0.5 - confidence / 2, 0.5 + confidence / 2])
     return float(low), float(high)

@@ -34,7 +34,7 @@ from bracketz.estimators.base import Estimator
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.tune.answer import Gain, Tried, TunedSettings
 from bracketz.testbed.tune.bench import Bench, Choice, choices
-from bracketz.testbed.tune.climb import Climb, around, climb, ratio_interval, time_of
+from bracketz.testbed.tune.climb import FOLLOWED, Climb, around, climb, ratio_interval, seconds, time_of
 
 #: A change must save this share of the time to be kept: less is noise.
 WORTHWHILE = 0.1
@@ -114,23 +114,22 @@ def tune(
     best, tried, exhausted = _search(bench, default, numbers, over)
     # Judged on data sets that chose nothing.
     others = range(datasets, datasets + fresh)
-    with session.working("judging on fresh data sets"):
-        judged = {
-            name: around(bench, one.choice, one.rungs[-1].knob, others)
-            for name, one in (("tuned", best), ("default", default))
-        }
-    times = {name: time_of(rungs, target) for name, rungs in judged.items()}
-    gain = None
-    if all(map(math.isfinite, times.values())):
-        rng = np.random.default_rng([seed, len(tried)])
-        same = best.choice == default.choice
-        low, high = (
-            (1.0, 1.0)
-            if same
-            else ratio_interval(judged["default"], judged["tuned"], target, confidence, rng)
-        )
-        ratio = 1.0 if same else times["default"] / times["tuned"]
-        gain = Gain(ratio, confidence, low, high)
+    tuned = around(bench, best.choice, best.rungs[-1].knob, others)
+    times = {"tuned": time_of(tuned, target)}
+    usual, gain = tuned, None
+    if best.choice != default.choice:
+        most = FOLLOWED * times["tuned"]
+        usual = around(bench, default.choice, default.rungs[-1].knob, others, most)
+    times["default"] = time_of(usual, target)
+    if math.isfinite(times["tuned"]):
+        gain = Gain(1.0, confidence, 1.0, 1.0)
+        if usual is not tuned:
+            rng = np.random.default_rng([seed, len(tried)])
+            low, high = ratio_interval(usual, tuned, target, confidence, rng)
+            never = math.isinf(times["default"])
+            longest = max(seconds(rung.each) for rung in usual)
+            ratio = (longest if never else times["default"]) / times["tuned"]
+            gain = Gain(ratio, confidence, low, high, at_least=never)
     reached = math.isfinite(times["tuned"])
     return TunedSettings(
         model=model_label(model),
