@@ -34,7 +34,15 @@ from bracketz.estimators.base import Estimator
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.tune.answer import Gain, Tried, TunedSettings
 from bracketz.testbed.tune.bench import Bench, Choice, choices
-from bracketz.testbed.tune.climb import FOLLOWED, Climb, around, climb, ratio_interval, seconds, time_of
+from bracketz.testbed.tune.climb import (
+    FOLLOWED,
+    Climb,
+    around,
+    climb,
+    ratio_interval,
+    seconds,
+    time_of,
+)
 
 #: A change must save this share of the time to be kept: less is noise.
 WORTHWHILE = 0.1
