@@ -1,6 +1,7 @@
 """What ``tune`` answers: settings, and what they gain on data that had no part in choosing them."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +103,7 @@ class TunedSettings:
             ("default", _words(self.default)),
             (
                 f"time to {self.target:g} nats",
-                f"{times['tuned']:.3g} s per answer, default {times['default']:.3g} s",
+                f"{_time(times['tuned'])} per answer, default {_time(times['default'])}",
             ),
             ("gain on fresh data", gain),
             (
@@ -121,6 +122,10 @@ class TunedSettings:
 
     def _repr_html_(self) -> str:
         return html_table(f"settings of {self.estimator} on {self.model}", self.rows())
+
+
+def _time(value: float) -> str:
+    return f"{value:.3g} s" if math.isfinite(value) else "not within what was tried"
 
 
 def _words(settings: dict[str, Any]) -> str:
