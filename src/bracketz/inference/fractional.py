@@ -161,6 +161,8 @@ def fractional(
     require_efforts(first, max_effort, least=3)
     row, rows = _row(model, data, fraction, training, seed)
     session, clock = session or Session(), Clock()
+    # First: neither its effort nor the time it finds left may follow from the rows it leaves out.
+    trained = _training(model, data, row, rows, gap, confidence, chains, seed, session)
     with session.working("pilot"):
         ready = prepare(model, data.y, seed=seed, reference=False, note=session.progress.note)
     path = Through.along(row, ready.schedule)
@@ -181,7 +183,6 @@ def fractional(
     chosen = _decide(runs, 0.5 * gap, first, max_effort, clock)
     session.must_finish = True
     legs = runs.measure(chosen, clock)
-    trained = _training(model, data, row, rows, gap, confidence, chains, seed, session)
     session.must_finish = False
     return _answer(model, row, rows, legs, trained, runs, chosen, confidence, gap, clock)
 
