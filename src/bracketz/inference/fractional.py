@@ -269,7 +269,7 @@ def _answer(model, row, rows, legs, trained, runs, chosen, confidence, gap, cloc
         there = trained.upper is not None
         kind = Side("conditional" if there else None, "certified")
         # Z(b) > 0, so 0 >= log Z(b) - b log Z(1): convexity, with log Z(0) = 0.
-        low, high = (1 - row[0]) * certain, upper - math.log(fail - below)
+        low, high = (1 - float(row[0])) * certain, upper - math.log(fail - below)
         if trained.interval.high is not None:
             # The other half is the interval's of Z(b).
             interval = Interval(
