@@ -93,7 +93,9 @@ class TunedSettings:
         """What a person wants to read of it, as (name, value)."""
         times, g = self.seconds_to_target, self.gain
         gain = "unknown: the target was not reached"
-        if g is not None:
+        if self.settings == self.default and g is not None:
+            gain = "none: the default settings are the best found"
+        elif g is not None:
             gain = "at least " * g.at_least + (
                 f"{g.ratio:.2f} times, {g.confidence:.0%} interval [{g.low:.2f}, {g.high:.2f}]"
                 " (bootstrap)"
@@ -117,7 +119,7 @@ class TunedSettings:
                 f"{len(self.tried)} settings"
                 + ("; no single change is better" if self.exhausted else "; time was up"),
             ),
-            ("time", f"{self.spent:.0f} s, {self.budget:g} s of it for choosing"),
+            ("time", f"{self.spent:.0f} s; for choosing at most {self.budget:g} s"),
         ]
 
     def _repr_html_(self) -> str:
