@@ -36,6 +36,11 @@ GROUPS = {
         "bracketz.inference.each",
         "bracketz.inference.brackets",
         "bracketz.inference.glm.",
+        "bracketz.inference.ratio",
+        "bracketz.inference.average",
+        "bracketz.inference.distance",
+        "bracketz.inference.quality",
+        "bracketz.testbed.tune.answer",
         "bracketz.core.results",
         "bracketz.core.betting",
     ),
@@ -72,6 +77,10 @@ RUNNERS = (
     "bracketz.inference.conditional",
     "bracketz.inference.evidence",
     "bracketz.inference.glm.certificate",
+    "bracketz.inference.fractional",
+    "bracketz.inference.information",
+    "bracketz.inference.quality",
+    "bracketz.testbed.tune.search",
     "bracketz.models.boltzmann.held_out",
 )
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")

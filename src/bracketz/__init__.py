@@ -60,12 +60,18 @@ if TYPE_CHECKING:
     from bracketz.estimators import *
     from bracketz.estimators.base import Estimator, estimate
     from bracketz.inference import Comparison, Sandwich, compare, sandwich, standardized
+    from bracketz.inference.average import Information
     from bracketz.inference.brackets import Brackets
     from bracketz.inference.conditional import ConditionalUpper, conditional_upper
+    from bracketz.inference.distance import Quality
     from bracketz.inference.each import bracket_each, simulate_each
     from bracketz.inference.evidence import evidence
+    from bracketz.inference.fractional import fractional
     from bracketz.inference.glm import GLMCertificate, certify_glm, glm_draws
+    from bracketz.inference.information import mutual_information
     from bracketz.inference.interval import Evidence
+    from bracketz.inference.quality import Approximation, quality
+    from bracketz.inference.ratio import Fractional
     from bracketz.inference.sweep import Sweep, sweep
     from bracketz.kernels import (
         HMC,
@@ -83,8 +89,10 @@ if TYPE_CHECKING:
     from bracketz.models.held_out import HeldOut
     from bracketz.models.missing_data import Incomplete
     from bracketz.models.prepared import prepare
+    from bracketz.models.raised import raised
     from bracketz.numerics.conditionals import Categorical, Gaussian
     from bracketz.paths import Adapted, Linear, Prefix, Schedule, Sigmoid, Tempered
+    from bracketz.testbed.tune import TunedSettings, tune
 
 
 @cache

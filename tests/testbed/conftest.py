@@ -18,6 +18,14 @@ def small_store(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def few_redrawn_experiments():
+    """Reports here are about their pages and tables: two, not fifty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bracketz.testbed.report.output.RESAMPLES", 2)
+        yield
+
+
 @pytest.fixture
 def without_figures(monkeypatch):
     """For tests of the page and the tables alone: drawing takes most of the time of writing

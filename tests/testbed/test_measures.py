@@ -11,7 +11,7 @@ import pytest
 from bracketz.papers import PAPERS
 from bracketz.plots.curves import estimates
 from bracketz.testbed import read_frames
-from bracketz.testbed.analysis import ledger, measures
+from bracketz.testbed.analysis import firmness, ledger, measures
 from bracketz.testbed.store.frames import Frames
 
 
@@ -319,3 +319,39 @@ def test_what_was_not_run_is_said_so(small_store):
     assert {v.holds for v in found.values()} >= {None}
     assert all(v.ours.startswith("not run: ") for v in found.values() if v.holds is None)
     assert all("def " in v.to_json()["query"] for v in found.values())
+
+
+def test_redrawn_trials_are_the_tasks_own_and_shared_between_roles():
+    """A task that is truth and curve keeps one set of values."""
+    values = np.arange(25.0)
+    rows = [("clustering", 0, "ais", "ais", 10, role, 1.0, values) for role in ("truth", "curve")]
+    rows.append(("clustering", 0, "smc", "smc", 3, "curve", 1.0, 100 + values))
+    again = firmness.redrawn(made_up(rows), np.random.default_rng(0)).trials
+    by_role = {role: group.log_ml.tolist() for role, group in again.groupby(["curve", "role"])}
+    assert by_role["ais", "truth"] == by_role["ais", "curve"]
+    assert set(by_role["ais", "curve"]) < set(values) and min(by_role["smc", "curve"]) >= 100
+
+
+def test_redrawn_data_sets_are_counted_as_often_as_they_are_drawn():
+    rows = [
+        ("clustering", seed, "lw", "lw", 10, "curve", 1.0, [float(seed)] * 4) for seed in range(6)
+    ]
+    again = firmness.redrawn(made_up(rows), np.random.default_rng(1))
+    means = again.trials.groupby("data_seed").log_ml.agg(["mean", "size"])
+    assert list(means.index) == list(range(6)) and set(means["size"]) == {4}
+    assert 1 < means["mean"].nunique() < 6 and again.tasks.task.nunique() == 6
+
+
+def test_a_verdict_that_redrawn_experiments_do_not_share_is_within_noise():
+    """The story's noise is small beside its claims; thresholds by themselves."""
+    frames = dataclasses.replace(story(), paper=PAPERS["grosse2015"])
+    found = ledger.decide(frames, measures.summary(frames), resamples=2)
+    assert all(v.share is not None for v in found)
+    firm = [v for v in found if v.state == "holds"]
+    assert len(firm) > 0.8 * len(found) and all(v.holds for v in firm)
+    claim = found[0].claim
+    states = [ledger.Verdict(claim, "", holds, share).state for holds, share in SHARES]
+    assert states == ["holds", "within noise", "does not hold", "within noise", "not run", "holds"]
+
+
+SHARES = [(True, 0.95), (True, 0.5), (False, 0.02), (False, 0.4), (None, None), (True, None)]

@@ -12,12 +12,16 @@ from bracketz.cli.estimate import estimate
 from bracketz.cli.estimators import estimators
 from bracketz.cli.evidence import evidence
 from bracketz.cli.experiment import experiment
+from bracketz.cli.fractional import fractional
+from bracketz.cli.information import information
 from bracketz.cli.league import league
 from bracketz.cli.models import models
+from bracketz.cli.quality import quality
 from bracketz.cli.reproduce import reproduce
 from bracketz.cli.sandwich import sandwich
 from bracketz.cli.selftest import selftest
 from bracketz.cli.simulate import simulate
+from bracketz.cli.tune import tune
 
 app = typer.Typer(
     name="bracketz",
@@ -51,6 +55,10 @@ app.command(
 )(estimate)
 app.command(cls=Command)(sandwich)
 app.command(cls=Command)(evidence)
+app.command(cls=Command)(fractional)
+app.command(cls=Command)(information)
+app.command(cls=Command)(quality)
+app.command(cls=Command)(tune)
 app.command(cls=Command)(demo)
 app.command(cls=Command)(compare)
 app.command(cls=Command)(check)

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.padding import Padding
@@ -70,6 +70,16 @@ def print_evidence(answer: "Evidence") -> None:
         line = Text(said)
         line.stylize(KINDS.get(opening.lower(), "bold"), 0, len(opening) + 1)
         console.print(line)
+
+
+def print_answer(title: str, answer: Any) -> None:
+    """An answer's own rows, and what it lacks or depends on."""
+    console = Screen()
+    console.print(_answer_table(title, answer.rows()))
+    if getattr(answer, "condition", None):
+        console.print(f"{answer.condition.capitalize()}.")
+    if not answer.converged:
+        console.print(f"not converged: {answer.reason}.")
 
 
 def print_estimate(answer: "Estimate") -> None:

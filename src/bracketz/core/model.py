@@ -49,6 +49,9 @@ class Model(ABC):
     #: Sweeps at full powers that a reverse chain makes before it leaves: it stays an exact
     #: posterior sample, and chains that share one no longer begin at one place.
     settling: ClassVar[int] = 0
+    #: Values worth trying for fields that change how chains move and not the evidence, by name,
+    #: when settings are tuned.
+    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
     #: Size of the data where none is asked for.
     default_shape: ClassVar[Shape] = (50, 25)
 

@@ -53,6 +53,12 @@ class AIS(Estimator):
     certifies = True
     anneals = True
     generous = {"distributions": 300}
+    tunable = {
+        "schedule": ("sigmoid", "adapted", "linear"),
+        "particles": (1, 4, 16),
+        "sweeps": (1, 2, 4),
+    }
+    least = 8
 
     def __post_init__(self):
         require_at_least(1, sweeps=self.sweeps, particles=self.particles)

@@ -78,6 +78,11 @@ class Estimator(ABC):
     #: certified lower bound.
     certifies: ClassVar[bool] = False
 
+    #: Values worth trying for knobs other than ``knob``, by name, when settings are tuned.
+    tunable: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    #: The smallest value of ``knob`` that tuning begins at.
+    least: ClassVar[int] = 1
+
     #: Anneals all data at once, so that its path may begin at a fitted reference.
     anneals: ClassVar[bool] = False
 
@@ -135,6 +140,18 @@ class Estimator(ABC):
     def settings(self, model: Model) -> dict:
         """The knobs as reported, defaults resolved."""
         return dataclasses.asdict(self)
+
+    def matters(self, name: str) -> bool:
+        """Whether a knob changes anything beside the others as they are; tuning leaves it alone
+        where it does not.
+
+        Args:
+            name: of the knob.
+
+        Returns:
+            True unless the estimator knows better.
+        """
+        return True
 
     def details(self, outcome: Outcome) -> dict:
         """What else is worth reporting, as plain values."""

@@ -158,6 +158,7 @@ class Nested(Estimator):
     name = "nested"
     full_name = "nested sampling"
     cost = "steps * transitions sweeps"
+    tunable = {"particles": (2, 5, 20, 80)}
     knob = "transitions"
     combine = Combine.MEAN_LOG
     generous = {"transitions": 10, "particles": 30}

@@ -53,6 +53,11 @@ class SMC(Estimator):
     combine = Combine.ARITHMETIC
     certifies = True
     generous = {"transitions": 5, "particles": 20}
+    tunable = {
+        "particles": (1, 4, 16, 64),
+        "resampling": ("systematic", "residual"),
+        "resample_threshold": (0.5, 0.25, 1.0),
+    }
 
     def __post_init__(self):
         require_at_least(0, transitions=self.transitions)
@@ -69,6 +74,9 @@ class SMC(Estimator):
 
     def settings(self, model):
         return super().settings(model) | {"proposal": Prefix(self.proposal).over(model, 1).proposal}
+
+    def matters(self, name):
+        return self.particles > 1 or name not in ("resampling", "resample_threshold")
 
     def side(self, data):
         return Side.LOWER

@@ -103,6 +103,7 @@ class BinaryAttributes(
 
     name = "binary-attributes"
     fixed = "features"
+    tunable = {"row_update": ("bits", "flips", "whole")}
 
     def __post_init__(self):
         require_components(self.components)

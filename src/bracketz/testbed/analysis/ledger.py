@@ -1,19 +1,22 @@
 """The ledger: claims of a paper's Results and Discussion, each with the query that decides it.
 
 A claim holds, fails, or cannot be decided from what an experiment ran (``holds`` is None). Nobody
-marks anything by hand: ``decide`` runs every query on the measures of a store.
+marks anything by hand: ``decide`` runs every query on the measures of a store. Whether a verdict is
+more than chance is asked of redrawn experiments (``analysis.firmness``): one that these do not
+agree on is "within noise".
 """
 
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from bracketz.testbed.analysis import measures
+from bracketz.testbed.analysis import firmness, measures
 from bracketz.testbed.analysis.measures import ACCURATE
 from bracketz.testbed.store.frames import Frames
 
@@ -75,6 +78,9 @@ class Experiment:
         return {c for c in curves if (self.curve(model, c)[column].abs() < ACCURATE).any()}
 
 
+#: A verdict stands where this share of redrawn experiments agrees with it.
+FIRM = 0.9
+
 #: (what we found, in words; whether the claim holds)
 Decision = tuple[str, bool]
 
@@ -94,13 +100,22 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
+    """``share``: of redrawn experiments in which the claim holds; None where none were drawn."""
+
     claim: Claim
     ours: str
     holds: bool | None
+    share: float | None = None
 
     @property
-    def word(self) -> str:
-        return {True: "holds", False: "does not hold", None: "not run"}[self.holds]
+    def state(self) -> str:
+        """ "holds" or "does not hold" where redrawn experiments agree; else "within noise", or
+        "not run"."""
+        if self.holds is None:
+            return "not run"
+        if self.share is not None and (self.share if self.holds else 1 - self.share) < FIRM:
+            return "within noise"
+        return "holds" if self.holds else "does not hold"
 
     def to_json(self) -> dict[str, Any]:
         c = self.claim
@@ -112,6 +127,8 @@ class Verdict:
             "rule": c.rule,
             "ours": self.ours,
             "holds": self.holds,
+            "state": self.state,
+            "share": self.share,
             "query": source(c),
         }
 
@@ -133,19 +150,41 @@ class Paper:
     printed_cross: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def decide(frames: Frames, summary: pd.DataFrame) -> list[Verdict]:
-    """Every claim of the experiment's paper, decided; none where it belongs to no paper."""
+def decide(
+    frames: Frames, summary: pd.DataFrame, resamples: int = 0, seed: int = 0
+) -> list[Verdict]:
+    """Every claim of the experiment's paper, decided; none where it belongs to no paper.
+
+    With ``resamples`` each verdict also has the share of so many redrawn experiments in which its
+    claim holds.
+    """
     if frames.paper is None:
         return []
-    experiment = Experiment.of(frames, summary)
-    verdicts = []
-    for claim in frames.paper.claims:
-        try:
-            ours, holds = claim.query(experiment)
-            verdicts.append(Verdict(claim, ours, bool(holds)))
-        except NotRun as missing:
-            verdicts.append(Verdict(claim, f"not run: {missing}", None))
-    return verdicts
+    here = Experiment.of(frames, summary)
+    found = [_decided(claim, here) for claim in frames.paper.claims]
+    if not resamples:
+        return found
+    rng = np.random.default_rng(seed)
+    held: list[list[bool]] = [[] for _ in found]
+    for _ in range(resamples):
+        again = firmness.redrawn(frames, rng)
+        experiment = Experiment.of(again, measures.summary(again))
+        for claim, kept in zip(frames.paper.claims, held, strict=True):
+            holds = _decided(claim, experiment).holds
+            if holds is not None:
+                kept.append(holds)
+    return [
+        replace(verdict, share=sum(kept) / len(kept) if kept else None)
+        for verdict, kept in zip(found, held, strict=True)
+    ]
+
+
+def _decided(claim: Claim, experiment: Experiment) -> Verdict:
+    try:
+        ours, holds = claim.query(experiment)
+    except NotRun as missing:
+        return Verdict(claim, f"not run: {missing}", None)
+    return Verdict(claim, ours, bool(holds))
 
 
 def seconds(value: float) -> str:

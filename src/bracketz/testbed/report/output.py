@@ -7,6 +7,7 @@ from bracketz.core.results import finite_json
 from bracketz.errors import InputError, NumericalError, unknown
 from bracketz.outputs import own_folder, replaced, write_text
 from bracketz.testbed.analysis import ledger, measures, provenance
+from bracketz.testbed.analysis.firmness import RESAMPLES
 from bracketz.testbed.store.frames import Frames
 
 FORMATS = ("csv", "parquet", "both")
@@ -59,7 +60,7 @@ def write(frames: Frames, out: Path, *, force: bool = False) -> list[str]:
     own_folder(out, (*NUMBERS, "figures"), force)
     pool = measures.pooled(summary)
     written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
-    verdicts = ledger.decide(frames, summary)
+    verdicts = ledger.decide(frames, summary, resamples=RESAMPLES)
     cross = measures.cross_table(frames)
     numbers = {
         "truth.csv": truth.to_csv(index=False),

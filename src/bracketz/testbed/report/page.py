@@ -111,7 +111,9 @@ def _lead(frames: Frames, truth: pd.DataFrame, pool: pd.DataFrame, verdicts: lis
     if verdicts:
         held = sum(v.holds is True for v in verdicts)
         decided = sum(v.holds is not None for v in verdicts)
-        parts.append(f"<strong>{held} of {decided} claims hold</strong>")
+        unsure = sum(v.state == "within noise" for v in verdicts)
+        noise = f", {unsure} verdicts are within noise" if unsure else ""
+        parts.append(f"<strong>{held} of {decided} claims hold</strong>{noise}")
     return "; ".join(parts) + "."
 
 

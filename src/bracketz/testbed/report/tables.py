@@ -9,6 +9,7 @@ import pandas as pd
 from bracketz.plots.curves import title
 from bracketz.plots.style import order, style
 from bracketz.testbed.analysis import measures
+from bracketz.testbed.analysis.firmness import RESAMPLES
 from bracketz.testbed.analysis.ledger import Verdict, seconds, source
 
 
@@ -174,15 +175,23 @@ def _cross_cell(r: pd.Series) -> str:
 def ledger(verdicts: list[Verdict]) -> str:
     if not verdicts:
         return ""
-    pills = {True: ("yes", "✓ holds"), False: ("no", "✗ does not hold"), None: ("open", "not run")}
+    pills = {
+        "holds": ("yes", "✓ holds"),
+        "does not hold": ("no", "✗ does not hold"),
+        "within noise": ("open", "≈ within noise"),
+        "not run": ("open", "not run"),
+    }
     rows = []
     for v in verdicts:
-        kind, word = pills[v.holds]
+        kind, word = pills[v.state]
         c = v.claim
+        share = (
+            "" if v.share is None else f" Held in {v.share:.0%} of {RESAMPLES} redrawn experiments."
+        )
         rows.append(
             f'<tr><td><span class="pill {kind}">{word}</span></td>'
             f'<td>{html.escape(c.statement)} <span class="place">{html.escape(c.place)}</span>'
-            f"<details><summary>rule and query</summary><p>Holds if: {typeset(c.rule)}.</p>"
+            f"<details><summary>rule and query</summary><p>Holds if: {typeset(c.rule)}.{share}</p>"
             f"<pre>{html.escape(source(c))}</pre></details></td>"
             f'<td data-head="paper">{typeset(c.paper)}</td><td'
             f' data-head="here">{typeset(v.ours)}</td></tr>'
@@ -190,7 +199,8 @@ def ledger(verdicts: list[Verdict]) -> str:
     return (
         '<section id="ledger"><h2>The paper’s claims</h2><p>Each row is decided by its query on'
         " the store; nothing is marked by "
-        "hand. Times in the paper are from its authors’ machine and code.</p>"
+        "hand. A verdict is within noise where fewer than nine in ten experiments with redrawn"
+        " trials agree with it. Times in the paper are from its authors’ machine and code.</p>"
         '<div class="scroll"><table'
         ' class="ledger"><thead><tr><th></th><th>claim</th><th>paper</th><th>here</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div></section>"
