@@ -91,3 +91,23 @@ def test_a_file_that_cannot_be_written_is_refused(answers, tmp_path):
         with pytest.raises(bz.InputError, match=words):
             bz.plots.save_figure(answers["sandwich"].plot(), tmp_path / name)
     assert plt.get_fignums() == []
+
+
+def test_increments_sum_to_the_log_weights(answers):
+    """Of a path with fewer edges than cells every edge is kept."""
+    look = answers["sandwich"].looks[-1]
+    assert sum(look.trace.forward) == pytest.approx(np.mean(look.forward))
+    assert sum(look.trace.reverse) == pytest.approx(np.mean(look.reverse))
+    figure = bz.plots.increments(answers["sandwich"])
+    above, below = figure.axes
+    np.testing.assert_allclose(above.lines[1].get_ydata(), look.trace.forward)
+    assert below.lines[-1].get_ydata()[-1] == pytest.approx(look.single_chain_gap)
+    assert above.get_xticklabels()[-1].get_text() == "1"
+    _, axes = plt.subplots(1, 2)
+    assert bz.plots.increments(answers["sandwich"], ax=axes) is axes[0].figure
+
+
+def test_increments_that_were_not_kept(answers):
+    look = dataclasses.replace(answers["sandwich"].looks[-1], trace=None)
+    with pytest.raises(bz.InputError, match="kept no increments: take a tempered path"):
+        bz.plots.increments(dataclasses.replace(answers["sandwich"], looks=(look,)))

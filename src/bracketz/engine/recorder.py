@@ -113,3 +113,10 @@ def mean_reports(num_edges: int, *outcomes: Outcome) -> dict[str, np.ndarray]:
     used = edges_in_cells(num_edges) > 0
     names = outcomes[0].carry.reports
     return {n: np.mean([o.carry.reports[n] for o in outcomes], axis=(0, 1))[used] for n in names}
+
+
+def mean_increments(num_edges: int, outcome: Outcome, sign: int) -> np.ndarray:
+    """What one edge adds to the log evidence on the way up, averaged over the chains of a run in
+    the direction of ``sign``: one value per cell that has an edge."""
+    used = edges_in_cells(num_edges) > 0
+    return sign * np.mean(outcome.carry.increments, axis=0)[used]

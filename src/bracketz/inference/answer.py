@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bracketz._version import __version__
+from bracketz.core.path import Path
 from bracketz.core.results import (
     Certificate,
     Seconds,
@@ -16,6 +17,7 @@ from bracketz.core.results import (
     plus_minus,
     preparation_rows,
 )
+from bracketz.engine.recorder import edges_in_cells, inverse_temperatures
 from bracketz.inference.plan import Seen, spread
 
 
@@ -48,6 +50,7 @@ class Look:
     schedule_cost: float | None  # see Split; a path that refines, with one particle
     reports: dict[str, tuple[float, ...]]  # by the kernels, from the prior to the posterior
     temperatures: tuple[float, ...] = ()  # inverse, where each of these was reported
+    trace: "Trace | None" = None  # a path that refines, with one particle
 
     @property
     def gap(self) -> float:
@@ -68,6 +71,27 @@ class Look:
         if cost is None or not math.isfinite(cost + gap):  # a weight of zero has no split
             return None
         return Split(cost, gap - cost)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one edge adds to the log evidence, by place on the path: the mean over the first batch
+    of chains of each direction, both read upwards. Of a long path an edge per cell is kept."""
+
+    forward: tuple[float, ...]
+    reverse: tuple[float, ...]
+    path: Path = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """How many edges each value stands for."""
+        each = edges_in_cells(self.path.num_edges)
+        return each[each > 0]
+
+    @property
+    def temperatures(self) -> tuple[float, ...]:
+        """Inverse ones, of each value."""
+        return inverse_temperatures(self.path)
 
 
 @dataclass(frozen=True)
@@ -209,7 +233,8 @@ class Sandwich:
 
     def to_json(self) -> dict:
         """The object of ``sandwich --json``."""
-        out = dataclasses.asdict(self)
+        # Looks are told in short, and what they hold is not all made of plain values.
+        out = dataclasses.asdict(dataclasses.replace(self, looks=()))
         out["gap"] = self.gap
         out["certificate"] |= {
             "looks": len(self.looks),

@@ -12,10 +12,10 @@ from bracketz.core.undirected import Undirected
 from bracketz.core.weights import shared_start_error
 from bracketz.data.simulate import exact_starts
 from bracketz.engine.anneal import FromStates, Reverse
-from bracketz.engine.recorder import inverse_temperatures, mean_reports
+from bracketz.engine.recorder import inverse_temperatures, mean_increments, mean_reports
 from bracketz.engine.run import Outcome
 from bracketz.engine.schedule import schedule_cost
-from bracketz.inference.answer import Look
+from bracketz.inference.answer import Look, Trace
 from bracketz.inference.ladder import Clock, Runs, batches
 from bracketz.inference.plan import Plan
 
@@ -68,11 +68,16 @@ class BothWays(Runs):
         forward, reverse = (np.concatenate([o.log_values for o in side]) for side in sides)
         lower, lower_error = Combine.ARITHMETIC(forward)
         upper, own_error = Combine.HARMONIC(reverse)
-        reports, cost = {}, None
+        reports, cost, trace = {}, None, None
         if self.records:
             first = (sides[0][0], sides[1][0])
             reports = mean_reports(path.num_edges, *first)
             cost = schedule_cost(path.num_edges, *first)
+            up, down = (
+                tuple(mean_increments(path.num_edges, side, sign).tolist())
+                for side, sign in zip(first, (1, -1), strict=True)
+            )
+            trace = Trace(up, down, path)
         return Look(
             effort=chosen.effort,
             distributions=path.num_edges + 1,
@@ -90,4 +95,5 @@ class BothWays(Runs):
             schedule_cost=cost,
             reports={name: tuple(values.tolist()) for name, values in reports.items()},
             temperatures=inverse_temperatures(path) if reports else (),
+            trace=trace,
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bracketz.errors import InputError
 from bracketz.plots.canvas import figure_and_axes, stacked_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
 
@@ -98,15 +99,73 @@ def _acceptance(look, axis) -> None:
     values = look.reports["acceptance"]
     places = np.linspace(0, 1, len(values))
     axis.plot(places, values, color=TRUTH, lw=1, marker="." if len(values) <= 64 else "", ms=4)
-    ticks = np.linspace(0, 1, 5)
-    betas = np.interp(ticks, places, look.temperatures)
-    axis.set_xticks(ticks, [f"{beta:.2g}" for beta in betas], fontsize=8)
     axis.set_ylim(0, 1.02)
     axis.set_yticks([0, 0.5, 1])
+    _along_the_path(axis, places, look.temperatures, "acceptance")
+
+
+def _along_the_path(axis, places, temperatures, label: str) -> None:
+    """Ticks at inverse temperatures, in the order and density of the run."""
+    ticks = np.linspace(0, 1, 5)
+    betas = np.interp(ticks, places, temperatures)
+    axis.set_xticks(ticks, [f"{beta:.2g}" for beta in betas], fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
     axis.set_xlabel("inverse temperature, as the run visits them", fontsize=9)
-    axis.set_ylabel("acceptance", fontsize=9)
+    axis.set_ylabel(label, fontsize=9)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def increments(answer, ax=None):
+    """Where on the path the evidence, and the gap, come from.
+
+    Above, what one edge adds to the log evidence, by inverse temperature: the mean over forward
+    chains and over reverse ones, both read upwards. Chains that lag behind the path make the two
+    differ. Below, that difference summed from the prior on: its end is the gap of a single chain,
+    and where it rises is where distributions or better kernels would help.
+
+    Args:
+        answer: a ``Sandwich`` along a path that refines (a tempered one), with one particle.
+        ax: two Matplotlib axes to draw on; a new figure by default.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InputError: the run kept no increments (a prefix path, or several particles).
+
+    Example:
+        >>> import bracketz as bz
+        >>> model = bz.Clustering(components=2)
+        >>> answer = bz.sandwich(model, bz.simulate(model, 6, 2), gap=4.0, chains=4)
+        >>> bz.plots.increments(answer).axes[1].get_ylabel()
+        'gap so far  [nats]'
+    """
+    trace = answer.looks[-1].trace
+    if trace is None:
+        raise InputError("this sandwich kept no increments: take a tempered path and one particle")
+    if ax is None:
+        figure, (axis, below) = stacked_axes(width=4.4, heights=(2.6, 1.8))
+    else:
+        figure, (axis, below) = figure_and_axes(ax, width=4.4, height=4.4, count=2)
+    up, down = np.array(trace.forward), np.array(trace.reverse)
+    places = np.linspace(0, 1, len(up)) if len(up) > 1 else np.zeros(1)
+    axis.fill_between(places, up, down, color=TRUTH, alpha=0.12, lw=0)
+    few = len(up) <= 64
+    for values, colour, marker, name in (
+        (down, UPPER, "v", "reverse"),
+        (up, LOWER, "^", "forward"),
+    ):
+        style = {"color": colour, "lw": 1, "marker": marker if few else "", "ms": 3}
+        axis.plot(places, values, label=name, **style)
+    axis.legend(framealpha=0.85, edgecolor="none", fontsize=8)
+    axis.set_title(f"{answer.model}: increments along the path", fontsize=11)
+    below.axhline(0, color="black", lw=0.5)
+    below.plot(places, np.cumsum(trace.edges * (down - up)), color=TRUTH, lw=1.2)
+    _along_the_path(axis, places, trace.temperatures, "one edge adds  [nats]")
+    _along_the_path(below, places, trace.temperatures, "gap so far  [nats]")
+    axis.set_xlabel("")
+    figure.tight_layout()
+    return figure
 
 
 def closing_bounds_of_all(answers: Sequence):
