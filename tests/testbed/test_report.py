@@ -93,6 +93,31 @@ def test_a_curve_toggles(page):
 
 
 @pytest.mark.slow
+def test_charts_are_whole_on_paper_and_come_back(page):
+    """As the browser prints: its events, then a page as narrow as paper."""
+    boxes = """() => [...document.querySelectorAll('.chart')].map(chart => {
+        const box = (node) => node.getBoundingClientRect(), outer = box(chart);
+        const pictures = [...chart.querySelectorAll('.main-svg')].map(box);
+        const within = (b) => b.left >= outer.left - 1 && b.right <= outer.right + 1
+            && b.bottom <= outer.bottom + 1;
+        return {width: outer.width, wide: pictures.every(p => p.width > 0.95 * outer.width - 4),
+                inside: [box(chart.querySelector('.xtitle')), ...pictures].every(within)};
+    })"""
+    before = page.evaluate(boxes)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    printed = page.evaluate(boxes)
+    assert printed and all(b["inside"] and b["wide"] and b["width"] < 400 for b in printed)
+    assert page.locator(".chips").is_visible() and not page.locator(".switches").is_visible()
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function("() => !document.querySelector('.main-svg[viewBox]')")
+    assert page.evaluate(boxes) == before
+
+
+@pytest.mark.slow
 def test_a_tooltip_shows_the_value_in_the_store(page, small_store):
     summary = measures.summary(read_frames(small_store))
     row = summary[(summary.problem == "clustering") & (summary.curve == "lw")].iloc[-1]

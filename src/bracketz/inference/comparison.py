@@ -113,7 +113,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models on one data set, in the order of their log evidences, best first.
+    """Models on one data set, in the order of their log evidences, the highest first.
 
     Attributes:
         candidates: the models, each with its interval.
@@ -258,7 +258,7 @@ class Comparison:
         return finite_json(plain | more)
 
     def plot(self, ax=None):
-        """A forest of intervals, best first; see ``bracketz.plots.evidences``.
+        """A forest of intervals, the highest log evidence first; see ``bracketz.plots.evidences``.
 
         Args:
             ax: Matplotlib axes to draw on; a new figure by default.

@@ -7,7 +7,7 @@ from bracketz.plots.style import LOWER, TRUTH, UPPER
 
 
 def evidences(answer, ax=None):
-    """A forest of intervals, the best model on top.
+    """A forest of intervals, the highest log evidence on top.
 
     A dot is the point estimate, the thick line the interval and the thin one what twins add to it.
     The lower end is certified and solid, the upper end conditional and hollow; an arrow says that

@@ -60,7 +60,21 @@ function layout(problem, kind) {
 
 const options = { responsive: true, displaylogo: false, displayModeBar: false, doubleClick: "reset" };
 
+// A page has another width than the screen. Charts keep what is drawn and are scaled as pictures.
+let printing = false;
+
+function scale(print) {
+  if (print) for (const node of document.querySelectorAll(".chart")) {
+    const { width, height } = node.getBoundingClientRect();
+    node.style.setProperty("--shape", `${width} / ${height}`);
+    for (const picture of node.querySelectorAll(".main-svg")) picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  } else for (const picture of document.querySelectorAll(".chart .main-svg")) picture.removeAttribute("viewBox");
+  printing = print;
+  if (!print) draw();
+}
+
 function draw() {
+  if (printing) return;
   for (const node of document.querySelectorAll(".chart")) {
     const problem = data.problems[Number(node.dataset.problem)];
     Plotly.react(node, traces(problem, node.dataset.kind), layout(problem, node.dataset.kind), options);
@@ -98,6 +112,8 @@ function controls() {
   });
   dark.addEventListener("change", draw);
   narrow.addEventListener("change", draw);
+  window.addEventListener("beforeprint", () => scale(true));
+  window.addEventListener("afterprint", () => scale(false));
 }
 
 // Plotly travels compressed, which makes the page a third of the size.
