@@ -34,7 +34,7 @@ class Run(NamedTuple):
         """One per chain: all a chain draws follows from it."""
         stream = np.uint32(crc32(self.stream.encode()))
         ids = np.arange(self.chains, dtype=np.uint32)
-        keys = engine._chain_keys(np.int64(self.seed), stream, ids)
+        keys = engine.chain_keys(np.int64(self.seed), stream, ids)
         return [key.tobytes() for key in np.asarray(jax.random.key_data(keys))]
 
 

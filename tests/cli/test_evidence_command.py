@@ -100,17 +100,17 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_numbers(
     """Before the first save, in the measurement and within twins."""
     monkeypatch.setenv("BRACKETZ_CHECKPOINT_SECONDS", "0")
     words = (*WORDS, "--twins", 2, "--json")
-    whole, save, count = numbers(bracketz(*words)[1]), Checkpoint.save, 0
+    whole, save, count = numbers(bracketz(*words)[1]), Checkpoint.save_all, 0
 
-    def counted(self, stream, *others):
+    def counted(self, kept):
         nonlocal count, streams
         count += 1
         if count == stop:
             raise KeyboardInterrupt
-        save(self, stream, *others)
-        streams |= {stream}
+        save(self, kept)
+        streams |= set(kept)
 
-    monkeypatch.setattr(Checkpoint, "save", counted)
+    monkeypatch.setattr(Checkpoint, "save_all", counted)
     stop, streams = 0, set()
     bracketz(*words, "--checkpoint", "all.npz")
     total = count

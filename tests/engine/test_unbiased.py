@@ -251,6 +251,7 @@ def test_crooks_relation_of_runs_from_states(each):
 
 #: Where Bennett's estimate is taken, and the test here of the pair it is given.
 PAIRS = {
+    "inference/information.py": test_crooks_relation_of_single_chains,  # a sandwich's look
     "inference/sandwich.py": test_crooks_relation_of_single_chains,
     "inference/procedure.py": test_crooks_relation_of_runs_from_states,
     "inference/twins.py": test_crooks_relation_of_runs_from_states,
