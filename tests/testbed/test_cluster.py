@@ -128,9 +128,11 @@ def test_a_scheduler_that_goes_is_one_sentence(dask, tmp_path):
 
 
 def test_workers_started_here_and_the_command_line(tmp_path):
-    (tmp_path / "spec.toml").write_text(CROSSED)
+    # One fit is enough: every process compiles it for itself.
+    spec = "".join(line for line in CROSSED.splitlines(True) if "inferred rank" not in line)
+    (tmp_path / "spec.toml").write_text(spec)
     with Store.open(tmp_path / "here.db", create=True) as store:
-        assert run_experiment(parse(CROSSED), store).complete
+        assert run_experiment(parse(spec), store).complete
     command = [
         sys.executable,
         "-m",
