@@ -9,6 +9,7 @@ from small_experiment import SMALL
 
 from bracketz.errors import InputError
 from bracketz.papers import PAPERS, spec_file
+from bracketz.testbed.spec import tasks
 from bracketz.testbed.spec.experiment import parse, read
 from bracketz.testbed.spec.tasks import Task, expand
 
@@ -70,6 +71,15 @@ def test_tasks_are_identified_by_what_determines_them():
     renamed = expand(parse(SMALL.replace('name = "small"', 'name = "other"')))
     assert ids == {e.task.id for e in renamed}
     assert len({e.task.seed for e in entries}) == len(ids)
+
+
+def test_another_version_runs_tasks_again_with_the_same_randomness(monkeypatch):
+    before = [e.task for e in expand(parse(SMALL))]
+    ids = {task.id for task in before}
+    monkeypatch.setattr(tasks, "__version__", "9.9")
+    after = [e.task for e in expand(parse(SMALL))]
+    assert after == before  # seeds included
+    assert not ids & {task.id for task in after}
 
 
 @pytest.mark.parametrize(
