@@ -1,7 +1,9 @@
 """Runs of several members as one batch: what each of them has alone."""
 
+import queue
 import threading
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -144,6 +146,26 @@ def test_an_interrupt_ends_every_member(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "_together", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        abreast([partial(walked, 0), partial(walked, 1)])
+    assert not [t for t in threading.enumerate() if t.name.startswith("abreast")]
+
+
+def test_an_interrupt_between_runs_ends_every_member(monkeypatch):
+    """While members are busy, whoever serves them waits; Ctrl-C comes to it there."""
+
+    class Interrupted(queue.SimpleQueue):
+        told = False
+
+        def get(self):
+            came = super().get()
+            if not self.told:
+                self.told = True
+                self.put(came)
+                raise KeyboardInterrupt
+            return came
+
+    monkeypatch.setattr(module, "queue", SimpleNamespace(SimpleQueue=Interrupted))
     with pytest.raises(KeyboardInterrupt):
         abreast([partial(walked, 0), partial(walked, 1)])
     assert not [t for t in threading.enumerate() if t.name.startswith("abreast")]

@@ -114,27 +114,27 @@ def abreast(work: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def _serve(arrived, living: int) -> None:
-    """Answer whoever asks, until all members have ended."""
+    """Answer whoever asks, until all members have ended. An interrupt, or no memory: every member
+    hears of it when it asks, so that none waits for ever."""
     waiting: list[_Asked] = []
     stopped: BaseException | None = None
     while living:
-        came = arrived.get()
-        if came is None:
-            living -= 1
-        elif stopped is not None:
-            came.answer.set_exception(stopped)
-        else:
-            waiting.append(came)
-        if not waiting or len(waiting) < living:
-            continue
         try:
-            _answer(waiting)
-        except BaseException as error:  # an interrupt, or no memory: every member hears of it
+            came = arrived.get()
+            if came is None:
+                living -= 1
+            else:
+                waiting.append(came)
+            if stopped is None and waiting and len(waiting) == living:
+                _answer(waiting)
+                waiting = []
+        except BaseException as error:
             stopped = error
+        if stopped is not None:
             for asked in waiting:
                 if not asked.answer.done():
-                    asked.answer.set_exception(error)
-        waiting = []
+                    asked.answer.set_exception(stopped)
+            waiting = []
     if stopped is not None:
         raise stopped
 
