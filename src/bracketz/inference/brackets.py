@@ -15,10 +15,10 @@ class Brackets:
 
     Attributes:
         model: name of the model.
-        lower: of each data set, (n,); certified.
-        upper: of each data set, (n,); None where there is no upper bound.
-        kind: of the upper bounds: "certified" (data simulated here, exact samples) or "conditional"
-            (observed data).
+        lower: a stochastic lower bound for each data set, (n,).
+        upper: a stochastic upper bound for each, (n,); None where there is none.
+        kind: what upper bounds rest on: "certified" (data simulated here, exact samples) or
+            "conditional" (observed data). A certificate with its margin is the interval's alone.
         condition: what conditional bounds depend on, in words; None for certified ones.
         mean_low, mean_high: an interval for the mean of log p(y_i) over the data sets, of the given
             confidence; mean_low is certified, mean_high is what ``kind`` says, None without one.
@@ -74,15 +74,26 @@ class Brackets:
         high = "no bound" if self.mean_high is None else f"{self.mean_high:.3f}"
         told = [
             ("data sets", f"{len(self.lower):,}"),
-            ("mean log evidence, lower (certified)", f"{np.mean(self.lower):.3f}"),
+            ("mean of the lower bounds", f"{np.mean(self.lower):.3f}"),
         ]
+        rests_on = (
+            "certified" if self.kind == "certified" else "conditional; its lower end certified"
+        )
+        if self.upper is None:
+            rests_on = "certified, lower side only"
         if self.upper is not None:
             told += [
-                (f"mean log evidence, upper ({self.kind})", f"{np.mean(self.upper):.3f}"),
+                (
+                    "mean of the upper bounds",
+                    f"{np.mean(self.upper):.3f}" + " (conditional)" * (self.kind == "conditional"),
+                ),
                 ("gap per data set", f"{self.gap:.3f}"),
             ]
         told += [
-            (f"{self.confidence:.0%} interval of the mean", f"[{self.mean_low:.3f}, {high}]"),
+            (
+                f"{self.confidence:.0%} interval of the mean",
+                f"[{self.mean_low:.3f}, {high}] ({rests_on})",
+            ),
             ("distributions", f"{self.distributions:,}"),
         ]
         return told + ([("condition", self.condition)] if self.condition else [])

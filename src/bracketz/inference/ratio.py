@@ -27,7 +27,8 @@ class Fractional:
         lower, upper: stochastic bounds; ``lower`` is None where there is none.
         lower_error, upper_error: their standard errors; a rule of thumb, not certified.
         log_ratio, standard_error: between what both directions of the whole run say; an estimate.
-        kind: what each bound rests on, "certified" or "conditional".
+        kind: what each bound rests on: "certified" (an exact sample) or "conditional" (coupled
+            chains). The bounds are stochastic either way; ``certificate`` has the margins.
         certificate: covers the ratio with the stated confidence, whatever the model.
         certified_by: what its lower end rests on: "exact sample" (training rows), or "convexity"
             (a fraction), which is far below as a rule.
@@ -105,7 +106,9 @@ class Fractional:
             trained += ", ..." * (len(self.training) > 12)
         lower = "none"
         if self.lower is not None and self.lower_error is not None:
-            lower = f"{self.lower:.2f} {plus_minus(self.lower_error)} ({self.kind.lower})"
+            lower = f"{self.lower:.2f} {plus_minus(self.lower_error)}"
+            # A stochastic bound with an error bar is no certificate, so none is called one here.
+            lower += " (conditional)" * (self.kind.lower == "conditional")
         conditional = []
         if i is not None and i.high is not None:
             name = f"{i.confidence:.0%} interval"
@@ -114,11 +117,11 @@ class Fractional:
             ("training data", trained),
             ("log evidence ratio", f"{self.log_ratio:.2f} {plus_minus(self.standard_error)}"),
             ("lower bound", lower),
-            ("upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)} (certified)"),
+            ("upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)}"),
             *conditional,
             (
                 f"{c.confidence:.0%} certificate",
-                f"[{c.low:.2f}, {c.high:.2f}] (lower end by {self.certified_by})",
+                f"[{c.low:.2f}, {c.high:.2f}] (certified, the lower end by {self.certified_by})",
             ),
             ("all data", _between(self.whole)),
             ("training alone", _between(self.trained)),
