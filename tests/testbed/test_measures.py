@@ -238,8 +238,8 @@ STORY = {
         "bic": {1: (0.1, 40, 1)},
     },
     "binary-attributes": {
-        "ais": {10: (100, -40, 5), 1000: (990, -6, 4)},
-        "smc": {10: (1230, -11, 3), 1000: (4140, -4, 2)},
+        "ais": {10: (100, -40, 5), 30: (200, -30, 5), 100: (300, -20, 5), 1000: (990, -6, 4)},
+        "smc": {1: (300, -40, 5), 3: (600, -20, 4), 10: (1230, -11, 3), 1000: (4140, -4, 2)},
         "nested": {5: (906, 0.5, 8.5)},
         "lw": {10: (100, -800, 1)},
         "hme": {10: (100, 250, 1)},
@@ -352,6 +352,104 @@ def test_a_verdict_that_redrawn_experiments_do_not_share_is_within_noise():
     claim = found[0].claim
     states = [ledger.Verdict(claim, "", holds, share).state for holds, share in SHARES]
     assert states == ["holds", "within noise", "does not hold", "within noise", "not run", "holds"]
+    assert ledger.Verdict(claim, "", None, open="not decided").state == "not decided"
+    assert ledger.counted(found[:1]) == dict.fromkeys(ledger.STATES, 0) | {found[0].state: 1}
+
+
+def with_shorter_runs(lacks: float) -> Frames:
+    """The story, with a tenth as long a run of each fit of the cross-model table."""
+    frames = story()
+    longer = frames.tasks[frames.tasks.role == "cross"]
+    shorter = longer.assign(task=longer.task + " shorter", rung=3000)
+    trials = frames.trials[frames.trials.role == "cross"]
+    trials = trials.assign(
+        task=trials.task + " shorter", rung=3000, log_ml=trials.log_ml - 9 * lacks
+    )
+    return dataclasses.replace(
+        frames,
+        tasks=pd.concat([frames.tasks, shorter], ignore_index=True),
+        trials=pd.concat([frames.trials, trials], ignore_index=True),
+    )
+
+
+@pytest.mark.parametrize("lacks", [0.9, 1.1])
+def test_claims_about_fits_that_have_not_settled_are_not_decided(lacks):
+    """By 1/T a tenth as long a run lacks ten times as much."""
+    frames = with_shorter_runs(lacks)
+    table = measures.cross_table(frames)
+    np.testing.assert_allclose(table.to_come, lacks)
+    assert len(table) == 9 and table.rung.eq(30000).all() and table.settled.eq(lacks < 1).all()
+    np.testing.assert_allclose(table.log_ml, measures.cross_table(story()).log_ml)
+    found = verdicts(frames)
+    about_fits = [
+        i for i in found if "true-model-wins" in i or i == "tens-of-nats-tell-models-apart"
+    ]
+    states = {found[i].state for i in about_fits}
+    assert len(about_fits) == 4 and states == {"holds" if lacks < 1 else "not decided"}
+    assert lacks < 1 or "1.1 nats to come" in found[about_fits[0]].ours
+
+
+def test_a_longer_run_still_to_come_leaves_no_value():
+    frames = with_shorter_runs(0.5)
+    frames.tasks.loc[(frames.tasks.role == "cross") & (frames.tasks.rung == 30000), "status"] = (
+        "pending"
+    )
+    assert measures.cross_table(frames).empty
+
+
+def test_never_accurate_is_not_last():
+    """And a curve without a trend does not improve."""
+    never = verdicts(story(lambda m, c, r, s, b, w: (s, b - 60 * (c == "smc"), w)))
+    assert never["binary-smc-last"].holds is False
+    flat = verdicts(story(lambda m, c, r, s, b, w: (s, -8 if c == "smc" else b, 1.0)))
+    assert flat["binary-ais-smc-improve"].holds is False
+
+
+def test_no_error_is_both_accurate_and_far():
+    """From 10 to 15 nats an estimator is neither."""
+
+    def of_cms(error):
+        return verdicts(story(lambda m, c, r, s, b, w: (s, -error if c == "cms" else b, 0.01)))
+
+    at = {error: of_cms(error) for error in (9.0, 12.0, 16.0)}
+    assert [v["clustering-three-accurate"].holds for v in at.values()] == [False, True, True]
+    assert [v["clustering-cms-between"].holds for v in at.values()] == [False, False, True]
+
+
+def test_the_hint_is_compared_with_a_trial_and_not_with_the_best_of_all():
+    """One of 25 trials that reaches the hint's optimum does not make random starts as good."""
+    frames = story()
+    mine = (frames.trials.curve == "vb") & (frames.trials.problem == "binary-attributes")
+    hinted = frames.trials[
+        (frames.trials.curve == "vb-hint") & (frames.trials.problem == "binary-attributes")
+    ].log_ml.max()
+    frames.trials.loc[mine, "log_ml"] = hinted - 8.0
+    frames.trials.loc[frames.trials[mine].index[0], "log_ml"] = hinted + 1.0
+    assert verdicts(frames)["binary-vb-hint"].holds is False
+
+
+def test_several_data_sets_count_their_errors_and_not_the_mean_of_them():
+    """Combined errors of +8 and -8 are errors of 8, not of nothing."""
+    other = [(r[0], 1, *r[2:7], [v + 90 for v in r[7]]) for r in TRUTH]
+    rows = [
+        *TRUTH,
+        *other,
+        ("m", 0, "lw", "lw", 5, "curve", 1.0, [-18, -18]),
+        ("m", 1, "lw", "lw", 5, "curve", 1.0, [88, 88]),
+    ]
+    (row,) = measures.pooled(measures.summary(made_up(rows))).itertuples()
+    assert (row.combined_error, row.combined_rmse) == (0.0, 8.0)
+
+
+def test_the_story_in_three_sentences():
+    frames = dataclasses.replace(story(), paper=PAPERS["grosse2015"])
+    found = ledger.decide(frames, measures.summary(frames))
+    told = ledger.story(found, measures.truth(frames))
+    mine = sum(not v.claim.about_seconds for v in found)
+    assert f"Of {mine} claims {mine} hold and 0 do not" in told and told.count(". ") == 2
+    assert "9 of 9 more are reached in their seconds" in told
+    bad = [dataclasses.replace(v, holds=False) for v in found]
+    assert "do not hold have an experiment beside them" in ledger.story(bad, measures.truth(frames))
 
 
 SHARES = [(True, 0.95), (True, 0.5), (False, 0.02), (False, 0.4), (None, None), (True, None)]

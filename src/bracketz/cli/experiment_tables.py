@@ -52,17 +52,21 @@ def print_answer(answer: dict[str, Any]) -> None:
         )
     if "accuracy" in answer:
         _accuracy_table(console, answer["accuracy"])
-    if any(answer.get("claims", {}).values()):
-        claims = answer["claims"]
-        say(
-            f"{sum(claims.values())} claims: {claims['hold']} hold, {claims['do_not_hold']} do not"
-            f" hold, {claims['not_run']} not run"
-        )
+    claims = dict(answer.get("claims", {}))
+    theirs = claims.pop("about_seconds", {})
+    for tally, what in ((claims, "claims"), (theirs, "claims about its authors' seconds")):
+        if any(tally.values()):
+            say(f"{sum(tally.values())} {what}: {_counted(tally)}")
     if "report" in answer:
         say(f"{len(answer['files'])} files written; open {answer['report']}")
     else:
         for file in answer.get("files", []):
             say(f"wrote {file}")
+
+
+def _counted(tally: dict[str, int]) -> str:
+    """The counts that are not zero, in the order of the states."""
+    return ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in tally.items() if n)
 
 
 def _accuracy_table(console: Console, lines: list[dict[str, Any]]) -> None:

@@ -19,8 +19,8 @@ def reproduce(
     preset: Annotated[
         str,
         typer.Option(
-            help="quick (a few minutes) or full (the paper's size).",
-            autocompletion=one_of("quick", "full"),
+            help="quick (minutes), full (the paper's size), or clear (full, on clearer data).",
+            autocompletion=one_of("quick", "full", "clear"),
         ),
     ] = "quick",
     workers: Workers = None,
@@ -38,7 +38,7 @@ def reproduce(
     from bracketz.cli.progress import waiting
     from bracketz.papers import PAPERS, spec_file
     from bracketz.testbed.analysis.status import findings
-    from bracketz.testbed.report.output import NUMBERS, write
+    from bracketz.testbed.report.output import NUMBERS, judged, write
     from bracketz.testbed.spec.experiment import read
     from bracketz.testbed.store.frames import read_frames
 
@@ -48,7 +48,8 @@ def reproduce(
     answer = run_and_sum_up(chosen, store, workers, scheduler, quiet=json)
     with waiting("deciding the claims and drawing the figures", json):
         frames = read_frames(store, chosen.name, PAPERS)
-        answer["files"] = write(frames, out)
-        answer |= findings(frames) | {"report": str(out / "report.html")}
+        verdicts = judged(frames)
+        answer["files"] = write(frames, out, verdicts=verdicts)
+        answer |= findings(frames, verdicts) | {"report": str(out / "report.html")}
     print_answer(answer, json)
     raise typer.Exit(0 if answer["accepted"] and not answer["failed"] else 1)

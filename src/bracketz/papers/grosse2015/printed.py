@@ -21,6 +21,9 @@ HEADLINES = {
     ("binary-attributes", "smc"): Headline(4.7, 69.0 * 60),
 }
 
+#: Steps of nested sampling with 5 transitions per step and 2 particles (section "Results").
+NESTED_STEPS = {"clustering": 208, "low-rank": 904, "binary-attributes": 404}
+
 #: Its table in "How much accuracy is required?": log evidence by AIS with 30,000 distributions, by
 #: the model that made the data and the model fitted, under their labels in the specs here.
 CROSS = {

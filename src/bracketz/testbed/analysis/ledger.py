@@ -1,14 +1,19 @@
 """The ledger: claims of a paper's Results and Discussion, each with the query that decides it.
 
-A claim holds, fails, or cannot be decided from what an experiment ran (``holds`` is None). Nobody
-marks anything by hand: ``decide`` runs every query on the measures of a store. Whether a verdict is
-more than chance is asked of redrawn experiments (``analysis.firmness``): one that these do not
-agree on is "within noise".
+A claim holds, does not hold, or cannot be decided from what an experiment ran (``holds`` is None:
+not run, or not decided because what it rests on has not converged). Nobody marks anything by hand:
+``decide`` runs every query on the measures of a store. Whether a verdict is more than chance is
+asked of redrawn experiments (``analysis.firmness``: data sets, trials, and the trials behind the
+ground truth): one that these do not agree on is "within noise".
+
+Two kinds of claims are told apart from the rest. Those about the seconds of a paper's authors (
+``Claim.about_seconds``) are about their machine and code. Those whose figures settings were fitted
+to (``Claim.fitted``) are no predictions.
 """
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +28,10 @@ from bracketz.testbed.store.frames import Frames
 
 class NotRun(Exception):
     """The experiment lacks what a query asks for."""
+
+
+class NotDecided(Exception):
+    """What a query asks for was run and has not converged."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +82,7 @@ class Experiment:
 
     def accurate(self, model: str, curves: tuple[str, ...], column: str = "rmse") -> set[str]:
         """Which of the curves ever get below 10 nats."""
-        if column == "rmse":
-            return {c for c in curves if (self.curve(model, c).rmse < ACCURATE).any()}
-        return {c for c in curves if (self.curve(model, c)[column].abs() < ACCURATE).any()}
+        return {c for c in curves if (self.curve(model, c)[column] < ACCURATE).any()}
 
 
 #: A verdict stands where this share of redrawn experiments agrees with it.
@@ -88,7 +95,11 @@ Decision = tuple[str, bool]
 @dataclass(frozen=True)
 class Claim:
     """One claim: where the paper makes it, what it says in our words, its figures, and the deciding
-    query."""
+    query.
+
+    ``about_seconds``: it is about its authors' machine. ``fitted``: which settings were chosen to
+    come near its figures; empty where none were.
+    """
 
     id: str
     place: str
@@ -96,23 +107,47 @@ class Claim:
     paper: str
     rule: str
     query: Callable[[Experiment], Decision]
+    about_seconds: bool = False
+    fitted: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a claim comes out as it does: in words, and the numbers these rest on.
+
+    ``source`` says which command made the numbers. ``table`` is shown beneath, under its columns.
+    """
+
+    text: str
+    source: str = ""
+    table: pd.DataFrame | None = field(default=None, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        table = None if self.table is None else self.table.to_dict("records")
+        return {"text": self.text, "source": self.source, "table": table}
+
+
+#: What a verdict may be, in the order in which reports count.
+STATES = ("holds", "does not hold", "within noise", "not decided", "not run")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """``share``: of redrawn experiments in which the claim holds; None where none were drawn."""
+    """``share``: of redrawn experiments in which the claim holds; None where none were drawn.
+    ``open``: which of "not run" and "not decided" it is where ``holds`` is None."""
 
     claim: Claim
     ours: str
     holds: bool | None
     share: float | None = None
+    open: str = "not run"
+    explanation: Explanation | None = None
 
     @property
     def state(self) -> str:
-        """ "holds" or "does not hold" where redrawn experiments agree; else "within noise", or
-        "not run"."""
+        """One of ``STATES``: "holds" or "does not hold" where redrawn experiments agree."""
         if self.holds is None:
-            return "not run"
+            return self.open
         if self.share is not None and (self.share if self.holds else 1 - self.share) < FIRM:
             return "within noise"
         return "holds" if self.holds else "does not hold"
@@ -129,13 +164,52 @@ class Verdict:
             "holds": self.holds,
             "state": self.state,
             "share": self.share,
+            "about_seconds": c.about_seconds,
+            "fitted": c.fitted,
+            "explanation": None if self.explanation is None else self.explanation.to_json(),
             "query": source(c),
         }
+
+
+def counted(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How many verdicts of each state, all states named."""
+    states = [verdict.state for verdict in verdicts]
+    return {state: states.count(state) for state in STATES}
 
 
 def source(claim: Claim) -> str:
     """The query as written."""
     return inspect.getsource(claim.query).rstrip()
+
+
+def story(verdicts: Sequence[Verdict], truth: pd.DataFrame) -> str:
+    """What a ledger comes to, in three sentences."""
+    accepted = truth[truth.accepted]
+    first = f"The log evidence is known on {len(accepted)} of {len(truth)} data sets"
+    if len(accepted):
+        first += f", where both bounds agree within {accepted.gap.abs().max():.2f} nats"
+    mine = [v for v in verdicts if not v.claim.about_seconds]
+    theirs = [v for v in verdicts if v.claim.about_seconds]
+    tally = counted(mine)
+    rest = ", ".join(f"{tally[s]} {s}" for s in STATES[2:] if tally[s])
+    second = (
+        f"Of {len(mine)} claims {tally['holds']} hold and {tally['does not hold']} do not"
+        + (f" ({rest})" if rest else "")
+        + (
+            f"; {counted(theirs)['holds']} of {len(theirs)} more are reached in their seconds"
+            if theirs
+            else ""
+        )
+    )
+    failing = [v for v in mine if v.state == "does not hold"]
+    explained = sum(v.explanation is not None for v in failing)
+    third = (
+        "Every claim that could be decided holds"
+        if not failing
+        else f"{explained} of the {len(failing)} that do not hold have an experiment beside them"
+        " that says why"
+    )
+    return f"{first}. {second}. {third}."
 
 
 @dataclass(frozen=True)
@@ -148,6 +222,8 @@ class Paper:
     #: The cross-model table it prints: log evidence by label of the model that made the data and of
     #: the fit.
     printed_cross: dict[str, dict[str, float]] = field(default_factory=dict)
+    #: Why claims come out as they do, by their ids; looked up when a ledger is made.
+    explanations: Callable[[], Mapping[str, Explanation]] = dict
 
 
 def decide(
@@ -161,7 +237,11 @@ def decide(
     if frames.paper is None:
         return []
     here = Experiment.of(frames, summary)
-    found = [_decided(claim, here) for claim in frames.paper.claims]
+    told = frames.paper.explanations()
+    found = [
+        replace(_decided(claim, here), explanation=told.get(claim.id))
+        for claim in frames.paper.claims
+    ]
     if not resamples:
         return found
     rng = np.random.default_rng(seed)
@@ -184,6 +264,8 @@ def _decided(claim: Claim, experiment: Experiment) -> Verdict:
         ours, holds = claim.query(experiment)
     except NotRun as missing:
         return Verdict(claim, f"not run: {missing}", None)
+    except NotDecided as reason:
+        return Verdict(claim, f"not decided: {reason}", None, open="not decided")
     return Verdict(claim, ours, bool(holds))
 
 

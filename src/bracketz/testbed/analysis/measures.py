@@ -24,6 +24,8 @@ ACCURATE = 10.0
 #: at this b.
 MARGIN = math.log(20.0)
 CONFIDENCE = 0.95
+#: A fit of the cross-model table has settled if a run without end would add at most so many nats.
+SETTLED = 1.0
 #: Samplers and their exact reversals: the mean gap of a pair bounds the sampler's Jeffreys
 #: divergence.
 REVERSAL = {cls.reverses: name for name, cls in ESTIMATORS.items() if cls.reverses}
@@ -140,16 +142,25 @@ def cross_table(frames: Frames) -> pd.DataFrame:
     log_ml, standard_error: all trials as one value (infinite: no error bar). true: whether the fit
     is of the model that made the data (its hyperparameters fixed there). best: the highest value on
     its data set. behind: nats below the true model (negative: above it), below the best where no
-    true one was fitted. paper, paper_behind: what the experiment's paper prints.
+    true one was fitted. paper, paper_behind: what the experiment's paper prints. to_come: where a
+    shorter run was made too, what the longer one still lacks if what a run lacks falls as one over
+    its length; settled: whether that is at most ``SETTLED`` nats (true where nobody asked).
     """
     values = _values(frames)
     printed = frames.paper.printed_cross if frames.paper else {}
-    done = frames.tasks[(frames.tasks.role == "cross") & (frames.tasks.status == "done")]
+    fits = frames.tasks[frames.tasks.role == "cross"]
+    done, longest = fits[fits.status == "done"], fits.rung.max()
     rows = []
     for (problem, data_seed), group in done.groupby(DATA_SET, sort=False):
         theirs = printed.get(problem, {})
-        for t in group.itertuples():
+        shorter = group[group.rung < longest].set_index("curve")
+        for t in group[group.rung == longest].itertuples():
             log_ml, error = combined_value(t.estimator, values[t.task])
+            to_come = 0.0
+            if t.curve in shorter.index:
+                before = shorter.loc[t.curve]
+                rise = log_ml - combined_value(before.estimator, values[before.task])[0]
+                to_come = rise / (t.rung / before.rung - 1)
             paper = theirs.get(t.curve, math.nan)
             maker = json.loads(t.content)["made_by"]["model"]
             rows.append(
@@ -167,6 +178,8 @@ def cross_table(frames: Frames) -> pd.DataFrame:
                     "seconds": t.seconds,
                     "log_ml": log_ml,
                     "standard_error": error,
+                    "to_come": to_come,
+                    "settled": abs(to_come) <= SETTLED,
                     "paper": paper,
                     "paper_behind": theirs.get(f"inferred-{maker}", math.nan) - paper,
                 }
@@ -263,6 +276,7 @@ def pooled(table: pd.DataFrame) -> pd.DataFrame:
             ):
                 row[name] = float(group[name].mean())
             row["rmse"] = math.sqrt(row["mse"])
+        row["combined_rmse"] = math.sqrt(row["combined_mse"])
         row |= {"data_sets": len(group), "errors": several}
         rows.append(row)
     return pd.DataFrame(rows).drop(columns=["data_seed", "task"])

@@ -1,12 +1,12 @@
 """How an experiment stands: counts by model and estimator, failures, and what a run came to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bracketz.core.results import finite_json
 from bracketz.testbed.analysis import ledger, measures
-from bracketz.testbed.analysis.ledger import Paper
+from bracketz.testbed.analysis.ledger import Paper, Verdict
 from bracketz.testbed.run.runner import Standing
 from bracketz.testbed.store.frames import Frames, read_frames
 from bracketz.testbed.store.store import Store
@@ -73,17 +73,30 @@ def after_run(
     }
 
 
-def findings(frames: Frames) -> dict[str, Any]:
-    """What ``reproduce`` ends with: how many claims hold, and how accurate each curve gets."""
+def findings(frames: Frames, verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """What ``reproduce`` ends with: how the claims come out (those about its authors' seconds
+    apart), and how accurate each curve gets."""
     summary = measures.summary(frames)
-    verdicts = [verdict.holds for verdict in ledger.decide(frames, summary)]
+    mine = [v for v in verdicts if not v.claim.about_seconds]
+    theirs = [v for v in verdicts if v.claim.about_seconds]
     return finite_json(
         {
-            "claims": {
-                "hold": verdicts.count(True),
-                "do_not_hold": verdicts.count(False),
-                "not_run": verdicts.count(None),
-            },
+            "claims": _tally(mine) | {"about_seconds": _tally(theirs)},
+            "story": ledger.story(verdicts, measures.truth(frames)),
             "accuracy": measures.headline(measures.pooled(summary)).to_dict("records"),
         }
     )
+
+
+#: Keys of the counts, by state of a verdict.
+KEYS = {
+    "holds": "hold",
+    "does not hold": "do_not_hold",
+    "within noise": "within_noise",
+    "not decided": "not_decided",
+    "not run": "not_run",
+}
+
+
+def _tally(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    return {KEYS[state]: count for state, count in ledger.counted(verdicts).items()}

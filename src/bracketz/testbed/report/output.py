@@ -47,9 +47,23 @@ def export(frames: Frames, out: Path, format: str, *, force: bool = False) -> li
     return [str(file) for file in files.values()]
 
 
-def write(frames: Frames, out: Path, *, force: bool = False) -> list[str]:
+def judged(frames: Frames) -> list[ledger.Verdict]:
+    """Every claim of the experiment's paper, decided, with how firm each verdict is."""
+    summary = measures.summary(frames)
+    if summary.empty:
+        raise _nothing_done(frames)
+    return ledger.decide(frames, summary, resamples=RESAMPLES)
+
+
+def write(
+    frames: Frames,
+    out: Path,
+    *,
+    force: bool = False,
+    verdicts: list[ledger.Verdict] | None = None,
+) -> list[str]:
     """report.html, figures/, and the numbers behind them; what an earlier call wrote is replaced,
-    and a folder with other files refused, unless ``force``."""
+    and a folder with other files refused, unless ``force``. ``verdicts``: where they are known."""
     from bracketz.plots import curves
     from bracketz.testbed.report import page
 
@@ -60,7 +74,8 @@ def write(frames: Frames, out: Path, *, force: bool = False) -> list[str]:
     own_folder(out, (*NUMBERS, "figures"), force)
     pool = measures.pooled(summary)
     written = curves.draw(pool, measures.ACCURATE, _folder(out / "figures"))
-    verdicts = ledger.decide(frames, summary, resamples=RESAMPLES)
+    if verdicts is None:
+        verdicts = judged(frames)
     cross = measures.cross_table(frames)
     numbers = {
         "truth.csv": truth.to_csv(index=False),

@@ -19,7 +19,7 @@ from bracketz.core.results import finite_json
 from bracketz.plots.curves import ZOOM, title
 from bracketz.plots.style import order, style
 from bracketz.testbed.analysis import measures, provenance
-from bracketz.testbed.analysis.ledger import Verdict, seconds
+from bracketz.testbed.analysis.ledger import Verdict, counted, seconds, story
 from bracketz.testbed.report import tables
 from bracketz.testbed.store.frames import Frames
 
@@ -71,7 +71,7 @@ def page(
         "charts": _charts(pool),
         "bounds": tables.bounds(pool),
         "cross": cross,
-        "ledger": tables.ledger(verdicts),
+        "ledger": tables.ledger(verdicts, story(verdicts, truth)),
         "provenance": provenance.as_html(frames),
         "data": _embedded(_data(pool, trials)),
         "css": (PARTS / "report.css").read_text(encoding="utf-8"),
@@ -109,11 +109,8 @@ def _lead(frames: Frames, truth: pd.DataFrame, pool: pd.DataFrame, verdicts: lis
     if failed := int((tasks.status == "failed").sum()):
         parts.insert(2, f"<strong>{failed} failed</strong> and are left out of every measure")
     if verdicts:
-        held = sum(v.holds is True for v in verdicts)
-        decided = sum(v.holds is not None for v in verdicts)
-        unsure = sum(v.state == "within noise" for v in verdicts)
-        noise = f", {unsure} verdicts are within noise" if unsure else ""
-        parts.append(f"<strong>{held} of {decided} claims hold</strong>{noise}")
+        mine = [v for v in verdicts if not v.claim.about_seconds]
+        parts.append(f"<strong>{counted(mine)['holds']} of {len(mine)} claims hold</strong>")
     return "; ".join(parts) + "."
 
 

@@ -10,7 +10,7 @@ from bracketz.plots.curves import title
 from bracketz.plots.style import order, style
 from bracketz.testbed.analysis import measures
 from bracketz.testbed.analysis.firmness import RESAMPLES
-from bracketz.testbed.analysis.ledger import Verdict, seconds, source
+from bracketz.testbed.analysis.ledger import Verdict, counted, seconds, source
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -165,43 +165,111 @@ def _cross_cell(r: pd.Series) -> str:
     paper = (
         f"<small>paper {score(r.paper, r.paper_behind)}</small>" if math.isfinite(r.paper) else ""
     )
+    loose = "" if r.settled else f"<small>{number(r.to_come, 1)} to come</small>"
     return (
         f'<td class="number"><span'
         f' class="{"first" if r.best else ""}">{score(r.log_ml, r.behind)}</span>'
-        f"<small>± {number(r.standard_error, 1)}</small>{paper}</td>"
+        f"<small>± {number(r.standard_error, 1)}</small>{loose}{paper}</td>"
     )
 
 
-def ledger(verdicts: list[Verdict]) -> str:
+#: How a state of a verdict looks: its pill's class, and its words.
+PILLS = {
+    "holds": ("yes", "✓ holds"),
+    "does not hold": ("no", "✗ does not hold"),
+    "within noise": ("open", "≈ within noise"),
+    "not decided": ("open", "? not decided"),
+    "not run": ("open", "not run"),
+}
+
+
+def ledger(verdicts: list[Verdict], told: str) -> str:
+    """The whole section: what it comes to, buttons that filter, a row per claim."""
     if not verdicts:
         return ""
-    pills = {
-        "holds": ("yes", "✓ holds"),
-        "does not hold": ("no", "✗ does not hold"),
-        "within noise": ("open", "≈ within noise"),
-        "not run": ("open", "not run"),
-    }
+    mine = [v for v in verdicts if not v.claim.about_seconds]
+    theirs = [v for v in verdicts if v.claim.about_seconds]
+    fitted = sum(bool(v.claim.fitted) for v in verdicts)
+    notes = "" if not fitted else f" {fitted} are marked, because settings were fitted to them."
+    return (
+        f'<section id="ledger"><h2>The paper’s claims</h2><p class="lead">{html.escape(told)}</p>'
+        "<p>Each row is decided by its query on the store; nothing is marked by hand. A verdict is"
+        " within noise where fewer than nine in ten redrawn experiments agree with it: data sets,"
+        " trials and the trials behind the ground truth are drawn anew."
+        f"{notes}</p>{_filters(mine)}{_claims(mine)}"
+        + (
+            "<h3>About its authors’ machine</h3><p>Seconds are those of their machine and code, so"
+            f" these claims are counted apart.</p>{_claims(theirs)}"
+            if theirs
+            else ""
+        )
+        + "</section>"
+    )
+
+
+def _filters(verdicts: list[Verdict]) -> str:
+    buttons = [
+        f'<button type="button" data-state="" aria-pressed="true">all {len(verdicts)}</button>'
+    ]
+    for state, count in counted(verdicts).items():
+        if count:
+            buttons.append(
+                f'<button type="button" data-state="{state}" aria-pressed="false">'
+                f"{state} {count}</button>"
+            )
+    return (
+        '<div class="switches filters"><span class="segmented" role="group"'
+        f' aria-label="Verdicts">{"".join(buttons)}</span></div>'
+    )
+
+
+def _claims(verdicts: list[Verdict]) -> str:
     rows = []
     for v in verdicts:
-        kind, word = pills[v.state]
+        kind, word = PILLS[v.state]
         c = v.claim
         share = (
             "" if v.share is None else f" Held in {v.share:.0%} of {RESAMPLES} redrawn experiments."
         )
+        fitted = f'<p class="fitted">Fitted: {typeset(c.fitted)}.</p>' if c.fitted else ""
         rows.append(
-            f'<tr><td><span class="pill {kind}">{word}</span></td>'
+            f'<tr data-verdict="{v.state}"><td><span class="pill {kind}">{word}</span></td>'
             f'<td>{html.escape(c.statement)} <span class="place">{html.escape(c.place)}</span>'
+            f"{fitted}{_explained(v)}"
             f"<details><summary>rule and query</summary><p>Holds if: {typeset(c.rule)}.{share}</p>"
             f"<pre>{html.escape(source(c))}</pre></details></td>"
             f'<td data-head="paper">{typeset(c.paper)}</td><td'
             f' data-head="here">{typeset(v.ours)}</td></tr>'
         )
     return (
-        '<section id="ledger"><h2>The paper’s claims</h2><p>Each row is decided by its query on'
-        " the store; nothing is marked by "
-        "hand. A verdict is within noise where fewer than nine in ten experiments with redrawn"
-        " trials agree with it. Times in the paper are from its authors’ machine and code.</p>"
         '<div class="scroll"><table'
         ' class="ledger"><thead><tr><th></th><th>claim</th><th>paper</th><th>here</th></tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _explained(v: Verdict) -> str:
+    """Why, beside the claim, with the numbers it rests on."""
+    told = v.explanation
+    if told is None:
+        return ""
+    numbers = ""
+    if told.table is not None:
+        heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in told.table.columns[1:])
+        rows = [
+            f"<tr><th>{html.escape(str(first))}</th>"
+            + "".join(f'<td class="number">{_cell(value)}</td>' for value in rest)
+            + "</tr>"
+            for first, *rest in told.table.itertuples(index=False)
+        ]
+        numbers = _table(heads, rows)
+    made = f"<p>Numbers: {html.escape(told.source)}</p>" if told.source else ""
+    opened = " open" if v.state == "does not hold" else ""
+    return (
+        f'<details class="why"{opened}><summary>why</summary><p>{typeset(told.text)}</p>'
+        f"{numbers}{made}</details>"
+    )
+
+
+def _cell(value) -> str:
+    return number(value, 1) if isinstance(value, float) else html.escape(str(value))

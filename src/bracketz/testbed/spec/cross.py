@@ -36,6 +36,8 @@ class Cross:
     rung: int
     trials: int
     fits: tuple[FittedModel, ...]
+    #: The knob of a second, shorter run of each fit, which tells whether it has settled.
+    shorter: int | None = None
 
 
 def read_cross(table: Table, problems: Sequence["Problem"], trials: int) -> Cross:
@@ -43,6 +45,12 @@ def read_cross(table: Table, problems: Sequence["Problem"], trials: int) -> Cros
     AIS)."""
     name = table.text("estimator", "ais")
     rung = table.whole(ESTIMATORS.find(name).knob, minimum=0)
+    shorter = table.whole("shorter", None, minimum=0)
+    if shorter is not None and shorter >= rung:
+        raise InputError(
+            f"{table.name('shorter')} must be below {ESTIMATORS.find(name).knob}, {rung:,}; got"
+            f" {shorter:,}"
+        )
     trials = table.whole("trials", trials, minimum=2, maximum=MAX_TRIALS)
     knobs = table.table("knobs").values
     given = table.take("fits")
@@ -50,6 +58,8 @@ def read_cross(table: Table, problems: Sequence["Problem"], trials: int) -> Cros
         raise InputError(f"{table.name('fits')} must be a list of models, got {shown(given)}")
     table.finish()
     estimator = estimator_from_spec(name, knobs, rung, table.where)
+    if shorter is not None:
+        estimator_from_spec(name, knobs, shorter, table.where)
     fits = []
     for i, entry in enumerate(given):
         inner = Table(
@@ -57,7 +67,7 @@ def read_cross(table: Table, problems: Sequence["Problem"], trials: int) -> Cros
         )
         fits.append(_fit(inner, estimator, problems))
     distinct([fit.label for fit in fits], table.name("fits"), "label")
-    return Cross(name, knobs, rung, trials, tuple(fits))
+    return Cross(name, knobs, rung, trials, tuple(fits), shorter)
 
 
 def _fit(table: Table, estimator, problems: Sequence["Problem"]) -> FittedModel:

@@ -123,7 +123,8 @@ def _spec(table: Table, text: str) -> Spec:
         distinct([c.label for c in curves if problem.label in c.problems], "estimators", "label")
     tasks = sum(len(c.rungs(p.label)) * len(p.data_seeds) for p in problems for c in curves)
     if cross is not None:
-        tasks += len(cross.fits) * sum(len(p.data_seeds) for p in problems)
+        runs = len(cross.fits) * (1 if cross.shorter is None else 2)
+        tasks += runs * sum(len(p.data_seeds) for p in problems)
     if tasks > MAX_TASKS:
         raise InputError(
             f"the ladders expand to {tasks:,} tasks and the limit is {MAX_TASKS:,}; shorten them"

@@ -144,16 +144,23 @@ def expand(spec: Spec) -> list[Entry]:
 
 
 def _crosses(spec: Spec) -> list[Entry]:
-    """Every fit of every data set; one fit has one program, whatever the data."""
+    """Every fit of every data set, shorter runs first; one fit has one program, whatever the
+    data."""
     cross = spec.cross
     if cross is None:
         return []
-    how = (cross.estimator, cross.knobs, cross.rung, cross.trials)
     return [
-        Entry(_task(spec, problem, data_seed, *how, fit), problem.label, fit.label, CROSS)
+        Entry(
+            _task(spec, problem, seed, cross.estimator, cross.knobs, rung, cross.trials, fit),
+            problem.label,
+            fit.label,
+            CROSS,
+        )
         for fit in cross.fits
         for problem in spec.problems
-        for data_seed in problem.data_seeds
+        for seed in problem.data_seeds
+        for rung in (cross.shorter, cross.rung)
+        if rung is not None
     ]
 
 

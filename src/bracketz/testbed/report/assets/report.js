@@ -88,6 +88,18 @@ function draw() {
   }
 }
 
+// The ledger's filter needs no figure, so it works before they are drawn.
+function filter(wanted) {
+  const ledger = document.getElementById("ledger");
+  for (const button of ledger.querySelectorAll("[data-state]")) button.setAttribute("aria-pressed", String(button.dataset.state === wanted));
+  for (const row of ledger.querySelectorAll("[data-verdict]")) row.hidden = wanted !== "" && row.dataset.verdict !== wanted;
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-state]");
+  if (button) filter(button.dataset.state);
+});
+
 function controls() {
   const chips = document.querySelector(".chips");
   for (const [name, look] of Object.entries(data.looks)) {
