@@ -90,6 +90,11 @@ def crossed(small_store, tmp_path_factory):
         ),
         ("trials = 3", "trials = 1", "cross.trials must be from 2"),
         (
+            "distributions = 20",
+            "distributions = 20\nshorter = 20",
+            "cross.shorter must be below distributions, 20; got 20",
+        ),
+        (
             'model = "inferred-clustering"',
             'model = "inferred-clustring"',
             "did you mean 'inferred-clustering'?",
@@ -116,6 +121,14 @@ def test_refusals_name_the_key_and_the_way_out(old, new, names):
     with pytest.raises(InputError, match=re.escape(names)) as refused:
         parse(head + tail.replace(old, new, 1), "spec.toml")
     assert str(refused.value).startswith("spec.toml") and "\n" not in str(refused.value)
+
+
+def test_a_shorter_run_of_each_fit_comes_before_the_longer():
+    spec = parse(CROSSED.replace("distributions = 20", "distributions = 20\nshorter = 5", 1))
+    fits = [entry for entry in expand(spec) if entry.role == "cross"]
+    assert [entry.task.rung for entry in fits] == [5, 20] * (len(fits) // 2)
+    plain = [entry.task.id for entry in expand(parse(CROSSED)) if entry.role == "cross"]
+    assert [entry.task.id for entry in fits[1::2]] == plain
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from small_experiment import SMALL
 
+from bracketz.testbed.analysis.status import KEYS
+
 
 @pytest.fixture
 def bracketz(command, monkeypatch, tmp_path, small_store):
@@ -66,7 +68,8 @@ def test_reproduce_ends_with_claims_accuracy_and_the_path_to_open(capsys, monkey
         "failures": [],
         "accuracy": [line | {"curve": "reverse-ais", "problem": m} for m in models[:2]]
         + [{"curve": "vb", "problem": models[2], "best_rmse": 30.0, "seconds_to_accurate": None}],
-        "claims": {"hold": 30, "do_not_hold": 16, "not_run": 2},
+        "claims": {"hold": 30, "do_not_hold": 8, "within_noise": 2, "not_run": 0}
+        | {"about_seconds": {"hold": 7, "do_not_hold": 1}},
         "files": ["out/a.csv", "out/report.html"],
         "report": "out/report.html",
     }
@@ -74,8 +77,9 @@ def test_reproduce_ends_with_claims_accuracy_and_the_path_to_open(capsys, monkey
     out = capsys.readouterr().out
     assert "…" not in out and max(map(len, out.split("\n"))) <= 80
     assert "-12345.6 (1234.5)" in out and "30 ms (1234.5)" in out and "never (30.0)" in out
-    *_, claims, last = out.rstrip().split("\n")
-    assert claims == "48 claims: 30 hold, 16 do not hold, 2 not run"
+    *_, claims, theirs, last = out.rstrip().split("\n")
+    assert claims == "40 claims: 30 hold, 8 do not hold, 2 within noise"
+    assert theirs == "8 claims about its authors' seconds: 7 hold, 1 do not hold"
     assert last == "2 files written; open out/report.html"
 
 
@@ -134,8 +138,12 @@ def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
     assert code == 0 and answer["done"] == answer["tasks"]
     ledger = json.loads((tmp_path / "out" / "ledger.json").read_text())
     assert len(ledger) >= 40 and {"claim", "paper", "ours", "holds", "query"} <= set(ledger[0])
-    holds = [claim["holds"] for claim in ledger]
-    assert list(answer["claims"].values()) == [holds.count(h) for h in (True, False, None)]
+    theirs = answer["claims"].pop("about_seconds")
+    for tally, about in ((answer["claims"], False), (theirs, True)):
+        states = [claim["state"] for claim in ledger if claim["about_seconds"] is about]
+        counts = {key: states.count(state) for state, key in KEYS.items()}
+        assert tally == counts and sum(tally.values()) == len(states) > 0
+    assert answer["story"].count(". ") == 2
     assert {"curve", "problem", "best_rmse"} <= set(answer["accuracy"][0])
     assert answer["report"] in answer["files"]
     assert json.loads(bracketz("reproduce", "grosse2015", "--out", "out", "--json")[1])["ran"] == 0

@@ -1,15 +1,19 @@
 """The report in a real browser: no errors, no requests, a curve toggles, a tooltip shows what is in
 the store."""
 
+import dataclasses
 import os
 import shutil
 
+import pandas as pd
 import pytest
 from small_experiment import SMALL
 
 from bracketz.errors import InputError
+from bracketz.papers import PAPERS
 from bracketz.testbed import read_frames
 from bracketz.testbed.analysis import measures
+from bracketz.testbed.analysis.ledger import Explanation
 from bracketz.testbed.report.output import write
 from bracketz.testbed.report.tables import number
 from bracketz.testbed.run.runner import run_experiment
@@ -161,6 +165,36 @@ def test_phone_and_dark(browser, written):
         == "#111418"
     )
     context.close()
+
+
+@pytest.mark.slow
+def test_claims_are_filtered_and_explained(browser, small_store, tmp_path, without_figures):
+    """Buttons count what they show; the reason stands beside its claim, with its numbers."""
+    paper = PAPERS["grosse2015"]
+    told = Explanation(
+        "Because of -5.", "a command", pd.DataFrame({"setting": ["a"], "nats": [-5.0]})
+    )
+    why = dataclasses.replace(paper, explanations=lambda: {"clustering-lw-low": told})
+    write(dataclasses.replace(read_frames(small_store), paper=why), tmp_path / "out")
+    page = browser.new_page(offline=True)
+    page.goto((tmp_path / "out" / "report.html").as_uri())
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    rows = page.locator("#ledger tr[data-verdict]")
+    about_seconds = sum(claim.about_seconds for claim in paper.claims)
+    assert rows.count() == len(paper.claims) and about_seconds == 9
+    buttons = page.locator("#ledger [data-state]").all()
+    assert len(buttons) >= 3
+    for button in buttons:
+        button.click()
+        state, count = button.get_attribute("data-state"), int(button.inner_text().split()[-1])
+        shown = page.locator("#ledger table").first.locator("tr[data-verdict]:visible")
+        assert shown.count() == count and button.get_attribute("aria-pressed") == "true"
+        assert not state or {r.get_attribute("data-verdict") for r in shown.all()} == {state}
+    page.click("#ledger [data-state='']")
+    reason = page.locator("#ledger details.why")
+    assert reason.count() == 1 and "Because of −5." in reason.text_content()
+    assert "−5.0" in reason.locator("td").text_content() and "a command" in reason.text_content()
+    page.close()
 
 
 @pytest.mark.slow
