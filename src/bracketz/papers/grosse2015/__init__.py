@@ -8,7 +8,7 @@ from bracketz.testbed.analysis.ledger import Paper
 
 PAPER = Paper(
     "grosse2015",
-    {preset: Path(__file__).parent / f"{preset}.toml" for preset in ("quick", "full")},
+    {preset: Path(__file__).parent / f"{preset}.toml" for preset in ("quick", "full", "clear")},
     CLAIMS,
     CROSS,
 )
