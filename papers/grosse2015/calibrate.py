@@ -44,7 +44,7 @@ RATIOS = {
     "low-rank": (0.7, 1.0, 1.4, 2.0, 2.8),
     "binary-attributes": (1.0, 1.4, 2.0, 2.8),
 }
-PROBABILITIES = (0.2, 0.3, 0.5)
+PROBABILITIES = (0.1, 0.2, 0.3, 0.5)
 FIRST_SEED = 1000
 DISTRIBUTIONS, TRIALS = 1000, 10
 TRANSITIONS, NESTED_TRIALS = 5, 8
