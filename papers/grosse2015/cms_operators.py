@@ -44,7 +44,7 @@ from bracketz.papers import spec_file
 SAMPLES, TRIALS = 1000, 10
 PRESETS = ("full", "clear")
 #: Sweeps from the prior that lead to x*.
-SWEEPS = (1, 3, 10, 30, 100, 1000)
+SWEEPS = (0, 1, 3, 10, 30, 100, 1000)
 
 
 class Sites(NamedTuple):
