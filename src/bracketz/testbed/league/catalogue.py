@@ -4,7 +4,7 @@ A file with ``PROBLEMS`` is a problem's, one with ``TOOL`` a tool's. Nothing is 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +77,10 @@ class ToolEntry:
             for more accuracy.
         lock: the lock file of its environment; None: it runs in ours.
         claims: what kind of answer it is, in a few words.
-        silent: settings by problem of the silent-failure suite.
+        special: settings by problem of the other suites: what brings a silent failure about, what
+            an example of the documentation has.
+        missing: says what it needs beyond its lock file and what is not on this machine, with the
+            command that brings it; None where everything is there.
     """
 
     name: str
@@ -87,7 +90,8 @@ class ToolEntry:
     settings: dict[str, dict[str, Any]]
     lock: Path | None
     claims: str
-    silent: dict[str, dict[str, Any]]
+    special: dict[str, dict[str, Any]]
+    missing: Callable[[], str | None] = field(repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -156,7 +160,8 @@ def _add(found: Catalogue, path: Path) -> None:
             settings=dict(module.SETTINGS),
             lock=None if lock is None else _lock(path, lock),
             claims=getattr(module, "CLAIMS", "a value and an error bar"),
-            silent=dict(getattr(module, "SILENT", {})),
+            special=dict(getattr(module, "SPECIAL", {})),
+            missing=getattr(module, "missing", lambda: None),
         )
     else:
         raise InputError(

@@ -17,13 +17,13 @@ from bracketz.core.results import finite_json
 from bracketz.errors import InputError
 from bracketz.outputs import own_folder, write_text
 from bracketz.plots.canvas import save_figure
-from bracketz.testbed.league import figure, measures
+from bracketz.testbed.league import figure, forecast, measures
 from bracketz.testbed.league.catalogue import HOME, Catalogue, ToolEntry
 from bracketz.testbed.league.truth import Truth, exactly, read
 from bracketz.testbed.report.page import PARTS
 from bracketz.testbed.report.tables import number
 
-TABLES = ("runs", "problems", "tools", "seconds", "calibration", "silent", "truths")
+TABLES = ("runs", "problems", "tools", "seconds", "calibration", "silent", "truths", "costs")
 #: What a report may replace in its folder.
 NAMES = (
     "index.html",
@@ -96,6 +96,7 @@ def tables(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> dict[str
         "calibration": measures.calibration(frame),
         "silent": measures.silent_suite(frame),
         "truths": pd.DataFrame(told),
+        "costs": forecast.costs(rows),
     }
 
 

@@ -14,7 +14,7 @@ SETTINGS = {
     "default": {"draws": 2000, "chains": 2},
     "accurate": {"draws": 8000, "chains": 2, "correlation_threshold": 0.001},
 }
-SILENT = {"start-at-the-data": {"draws": 2000, "chains": 2, "start": 3.0}}
+SPECIAL = {"start-at-the-data": {"draws": 2000, "chains": 2, "start": 3.0}}
 
 
 def load():
