@@ -138,6 +138,14 @@ def truth(
     chains: Annotated[
         int, typer.Option(help="Of a sandwich, in each direction, at the least.", min=2)
     ] = 2048,
+    effort: Annotated[
+        int | None,
+        typer.Option(
+            help="Distributions of a sandwich.",
+            min=2,
+            show_default="a ladder decides, to a gap of 0.1",
+        ),
+    ] = None,
     add: Added = None,
     out: Annotated[
         Path | None,
@@ -173,14 +181,14 @@ def truth(
         if problem.suite != "league":
             continue  # given data, and a closed form
         mine = []
-        for one in truths.settle(problem, list(range(datasets)), chains=chains):
+        for one in truths.settle(problem, list(range(datasets)), chains=chains, effort=effort):
             mine.append(one)
             note(
                 f"{problem.name}, data {one.data_seed}: {one.log_z:.3f} by {one.by}; sandwich"
                 f" {one.bennett:.3f} ± {one.bennett_error:.3f}, gap {one.gap:.3f}",
                 json,
             )
-        truths.write(problem, mine, out, chains=chains)
+        truths.write(problem, mine, out, chains=chains, effort=effort)
         found += mine
     good = all(one.accepted if one.agrees is None else one.agrees for one in found)
     if json:

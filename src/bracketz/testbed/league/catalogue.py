@@ -76,6 +76,7 @@ class ToolEntry:
         settings: ladders by name, from what the tool does by default to what its authors advise
             for more accuracy.
         lock: the lock file of its environment; None: it runs in ours.
+        family: what kind of tool it is: its colour.
         claims: what kind of answer it is, in a few words.
         special: settings by problem of the other suites: what brings a silent failure about, what
             an example of the documentation has.
@@ -89,6 +90,7 @@ class ToolEntry:
     packages: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
     lock: Path | None
+    family: str
     claims: str
     special: dict[str, dict[str, Any]]
     missing: Callable[[], str | None] = field(repr=False, compare=False)
@@ -159,6 +161,7 @@ def _add(found: Catalogue, path: Path) -> None:
             packages=tuple(module.PACKAGES),
             settings=dict(module.SETTINGS),
             lock=None if lock is None else _lock(path, lock),
+            family=getattr(module, "FAMILY", "others"),
             claims=getattr(module, "CLAIMS", "a value and an error bar"),
             special=dict(getattr(module, "SPECIAL", {})),
             missing=getattr(module, "missing", lambda: None),

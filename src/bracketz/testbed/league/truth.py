@@ -90,9 +90,16 @@ def model_of(problem: Any) -> Any:
 
 
 def settle(
-    problem: ProblemEntry, seeds: list[int], *, chains: int = CHAINS, looks: int = LOOKS
+    problem: ProblemEntry,
+    seeds: list[int],
+    *,
+    chains: int = CHAINS,
+    effort: int | None = None,
+    looks: int = LOOKS,
 ) -> Iterator[Truth]:
-    """The truth of some data sets; all of them share one compiled program."""
+    """The truth of some data sets; all of them share one compiled program. With ``effort``, one
+    measurement at so many distributions; without, a ladder of forward runs decides, which one lost
+    chain among thousands (a heavy tail) leads astray."""
     from bracketz.data.dataset import Data
     from bracketz.inference import sandwich
 
@@ -105,7 +112,9 @@ def settle(
             Data(data.y, exact=data.theta),
             gap=GAP,
             chains=chains,
-            looks=looks,
+            looks=1 if effort else looks,
+            first=effort,
+            max_effort=effort,
             confidence=CONFIDENCE,
             seed=1000 + seed,
         )
@@ -146,7 +155,12 @@ def _value(data: Dataset) -> float:
 
 
 def write(
-    problem: ProblemEntry, truths: list[Truth], folder: Path | None = None, *, chains: int = CHAINS
+    problem: ProblemEntry,
+    truths: list[Truth],
+    folder: Path | None = None,
+    *,
+    chains: int = CHAINS,
+    effort: int | None = None,
 ) -> Path:
     """The file of a problem, with what made it; among its own (``ProblemEntry.truths``) where no
     folder is given."""
@@ -158,10 +172,16 @@ def write(
         "problem": problem.name,
         "command": (
             f"bracketz league truth --problems {problem.name} --datasets {len(truths)}"
-            f" --chains {chains}"
+            f" --chains {chains}" + (f" --effort {effort}" if effort else "")
         ),
         "device": jax.devices()[0].device_kind,
-        "asked": {"gap": GAP, "chains": chains, "looks": LOOKS, "confidence": CONFIDENCE},
+        "asked": {
+            "gap": GAP,
+            "chains": chains,
+            "effort": effort,
+            "looks": 1 if effort else LOOKS,
+            "confidence": CONFIDENCE,
+        },
         "versions": {"bracketz": __version__, "jax": jax.__version__, "numpy": np.__version__},
         "truths": [asdict(truth) for truth in truths],
     }

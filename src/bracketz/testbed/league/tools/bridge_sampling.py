@@ -9,13 +9,13 @@ none, so it is not used.
 """
 
 TOOL = "bridgesampling"
+FAMILY = "posterior draws"
 PACKAGES = ["numpyro", "jax"]
 LOCK = "numpyro.txt"
 SETTINGS = {
     "default": {"chains": 4, "draws": 1000, "warmup": 1000},
     "accurate": {"chains": 4, "draws": 10_000, "warmup": 1000},
 }
-
 #: R's side: reads draws (an array of doubles), asks for the log posterior of a point on standard
 #: output, reads it from standard input, and leaves value, error and warnings in a file.
 SCRIPT = """
