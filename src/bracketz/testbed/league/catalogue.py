@@ -72,6 +72,7 @@ class ToolEntry:
         name: unique.
         file: its module.
         about: its first line.
+        doc: all that its file says of it, where settings come from among them.
         packages: whose versions a row keeps.
         settings: ladders by name, from what the tool does by default to what its authors advise
             for more accuracy.
@@ -87,6 +88,7 @@ class ToolEntry:
     name: str
     file: Path
     about: str
+    doc: str
     packages: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
     lock: Path | None
@@ -158,6 +160,7 @@ def _add(found: Catalogue, path: Path) -> None:
             name=module.TOOL,
             file=path.resolve(),
             about=(module.__doc__ or module.TOOL).strip().splitlines()[0],
+            doc=(module.__doc__ or module.TOOL).strip(),
             packages=tuple(module.PACKAGES),
             settings=dict(module.SETTINGS),
             lock=None if lock is None else _lock(path, lock),
