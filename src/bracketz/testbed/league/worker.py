@@ -42,6 +42,10 @@ class Mathematics:
         """The standard normal's quantile."""
         return self._special().ndtri(u)
 
+    def ndtr(self, x):
+        """The standard normal's distribution function."""
+        return self._special().ndtr(x)
+
     def gammaln(self, x):
         return self._special().gammaln(x)
 
