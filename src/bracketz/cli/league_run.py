@@ -97,10 +97,10 @@ def run(
     if dry_run:
         _foretell(runs, limits, out, workers or 1, json)
         return
-    own_folder(out)
     began = time.monotonic()
     with ExitStack() as stack:
         executor = _executor(stack, workers, scheduler, json)
+        own_folder(out)
         store = stack.enter_context(Store(out / "league.db", create=True))
         standing = run_league(
             runs,
