@@ -146,6 +146,10 @@ def truth(
             show_default="a ladder decides, to a gap of 0.1",
         ),
     ] = None,
+    from_prior: Annotated[
+        bool,
+        typer.Option("--from-prior", help="Begin a sandwich at the prior, not at a fitted normal."),
+    ] = False,
     add: Added = None,
     out: Annotated[
         Path | None,
@@ -177,18 +181,19 @@ def truth(
             f"the truth of {ours[0]} comes with bracketz: name a folder for a new one with --out"
         )
     found = []
+    how: dict[str, Any] = {"chains": chains, "effort": effort, "from_prior": from_prior}
     for problem in wanted:
         if problem.suite != "league":
             continue  # given data, and a closed form
         mine = []
-        for one in truths.settle(problem, list(range(datasets)), chains=chains, effort=effort):
+        for one in truths.settle(problem, list(range(datasets)), **how):
             mine.append(one)
             note(
                 f"{problem.name}, data {one.data_seed}: {one.log_z:.3f} by {one.by}; sandwich"
                 f" {one.bennett:.3f} ± {one.bennett_error:.3f}, gap {one.gap:.3f}",
                 json,
             )
-        truths.write(problem, mine, out, chains=chains, effort=effort)
+        truths.write(problem, mine, out, **how)
         found += mine
     good = all(one.accepted if one.agrees is None else one.agrees for one in found)
     if json:

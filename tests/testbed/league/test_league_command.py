@@ -53,7 +53,7 @@ def test_a_dry_run_says_what_is_left_and_writes_nothing(bracketz, added, tmp_pat
     code, text, _ = bracketz(*words, "--dry-run", "--json")
     told = json.loads(text)
     assert (code, told["left"], told["unknown"]) == (0, 2, 2) and not out.exists()
-    assert told["hours"] == told["hours_at_most"] == 2 * 20 / 3600
+    assert told["hours"] == told["hours_at_most"] == 2 * 40 / 3600
     bracketz(*words, "--datasets", 1)
     code, text, _ = bracketz(*words, "--dry-run", "--json", "--workers", 2)
     told = json.loads(text)

@@ -37,7 +37,7 @@ EXAMPLES = 5
 #: The rung that every tool begins with.
 DEFAULT = "default"
 PRESETS = {
-    "quick": Preset(("regression-5", "clustering-8", "start-at-the-data"), 1, 0, Limits(20.0)),
+    "quick": Preset(("regression-5", "clustering-8", "start-at-the-data"), 1, 0, Limits(40.0)),
     "full": Preset(None, 3, 1, Limits(60.0)),
     "complete": Preset(None, 10, 10, Limits(600.0)),
 }

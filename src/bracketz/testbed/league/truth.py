@@ -95,11 +95,20 @@ def settle(
     *,
     chains: int = CHAINS,
     effort: int | None = None,
+    from_prior: bool = False,
     looks: int = LOOKS,
 ) -> Iterator[Truth]:
-    """The truth of some data sets; all of them share one compiled program. With ``effort``, one
-    measurement at so many distributions; without, a ladder of forward runs decides, which one lost
-    chain among thousands (a heavy tail) leads astray."""
+    """The truth of some data sets; all of them share one compiled program.
+
+    Args:
+        problem: whose.
+        seeds: which data sets.
+        chains: of a sandwich, in each direction.
+        effort: measure once, at so many distributions; None: a ladder of forward runs decides,
+            which one lost chain among thousands (a heavy tail) leads astray.
+        from_prior: begin at the prior, not at a fitted normal, whose tails may be too light.
+        looks: measurements, where a ladder decides.
+    """
     from bracketz.data.dataset import Data
     from bracketz.inference import sandwich
 
@@ -115,6 +124,7 @@ def settle(
             looks=1 if effort else looks,
             first=effort,
             max_effort=effort,
+            reference=False if from_prior else None,
             confidence=CONFIDENCE,
             seed=1000 + seed,
         )
@@ -161,6 +171,7 @@ def write(
     *,
     chains: int = CHAINS,
     effort: int | None = None,
+    from_prior: bool = False,
 ) -> Path:
     """The file of a problem, with what made it; among its own (``ProblemEntry.truths``) where no
     folder is given."""
@@ -172,13 +183,16 @@ def write(
         "problem": problem.name,
         "command": (
             f"bracketz league truth --problems {problem.name} --datasets {len(truths)}"
-            f" --chains {chains}" + (f" --effort {effort}" if effort else "")
+            f" --chains {chains}"
+            + (f" --effort {effort}" if effort else "")
+            + (" --from-prior" if from_prior else "")
         ),
         "device": jax.devices()[0].device_kind,
         "asked": {
             "gap": GAP,
             "chains": chains,
             "effort": effort,
+            "from_prior": from_prior,
             "looks": 1 if effort else LOOKS,
             "confidence": CONFIDENCE,
         },
