@@ -34,13 +34,13 @@ def test_other_suites_have_settings_of_their_own():
 
 
 def test_a_forecast_knows_what_it_knows():
-    """Of a problem not tried the median of those that were; of a tool not tried the limit."""
+    """Of a problem not tried the mean of those that were; of a tool not tried the limit."""
     planned = runs("full", tools=["dynesty", "bic"], problems=["regression-5", "ar-2", "gp-3"],
                    settings=["default"], datasets=1)  # fmt: skip
     known = {("dynesty", "default", "regression-5"): 10.0, ("dynesty", "default", "ar-2"): 90.0}
     found = forecast(planned, Limits(60.0), known)
     assert found.runs == 6 and found.at_most == 360 and found.unknown == 3
-    assert found.seconds == 10 + 60 + 50 + 3 * 60
+    assert found.seconds == 10 + 60 + 35 + 3 * 60
 
 
 def test_costs_are_cpu_seconds_and_endless_where_a_limit_was_reached():

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import mean
 
 import pandas as pd
 
@@ -76,16 +76,20 @@ def read_costs(path: Path = SHIPPED) -> Costs:
 
 
 def forecast(runs: Iterable[Run], limits: Limits, known: Costs) -> Forecast:
-    """Of a problem that a tool was not tried on: the median of those it was; of a tool that was not
-    tried at that setting: the limit."""
-    of_tool = defaultdict(list)
-    for (tool, setting, _), took in known.items():
-        of_tool[tool, setting].append(took)
+    """Of a problem that a tool was not tried on: the mean of those of its suite that it was tried
+    on, a run that was stopped counting as long as the limit; of a tool that was not tried at that
+    setting: the limit."""
+    runs = list(runs)
+    suites = {run.problem.name: run.problem.suite for run in runs}
+    tried = defaultdict(list)
+    for (tool, setting, problem), took in known.items():
+        tried[tool, setting, suites.get(problem, "league")].append(min(took, limits.seconds))
     each, unknown = [], 0
     for run in runs:
         seconds = known.get((run.tool.name, run.setting, run.problem.name))
-        if seconds is None and (others := of_tool[run.tool.name, run.setting]):
-            seconds = median(others)
+        others = tried[run.tool.name, run.setting, run.problem.suite]
+        if seconds is None and others:
+            seconds = mean(others)
         unknown += seconds is None
-        each.append(min(limits.seconds, math.inf if seconds is None else seconds))
+        each.append(limits.seconds if seconds is None else min(limits.seconds, seconds))
     return Forecast(len(each), sum(each), len(each) * limits.seconds, unknown)
