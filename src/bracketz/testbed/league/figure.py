@@ -13,6 +13,8 @@ HUES = ("#0072B2", "#D55E00", "#009E73", "#555555", "#CC79A7", "#7A6A00")
 MARKERS = "osD^vP*Xp<>hd8"
 LYING, FAINT = "#C00000", "#8a8a8a"
 COLUMNS, LEAST = 4, 1e-3
+#: Inches, for the legend.
+LEAST_WIDTH = 10.0
 Looks = dict[str, tuple[str, str]]
 
 
@@ -55,7 +57,12 @@ def errors_against_seconds(frame: pd.DataFrame, families: dict[str, str]) -> Any
     rows = max(1, -(-len(problems) // columns))
     height = 2.5 * rows + _legend_height(look)
     figure, grid = plt.subplots(
-        rows, columns, figsize=(3.4 * columns, height), squeeze=False, sharex=True, sharey=True
+        rows,
+        columns,
+        figsize=(max(LEAST_WIDTH, 3.4 * columns), height),
+        squeeze=False,
+        sharex=True,
+        sharey=True,
     )
     ends, highest = _limits(table)
     for axis, problem in zip(grid.flat, problems, strict=False):

@@ -78,8 +78,9 @@ def front(found: dict[str, pd.DataFrame], about: dict[str, Any], picture: str) -
     lead = (
         f"{frame.tool.nunique()} tools on {league.problem.nunique()} problems, {len(league)} runs;"
         f" {int((league.status != 'done').sum())} gave no answer,"
-        f" {int(league.lies.eq(True).sum())} error bars lie, {int(league.silent.sum())} answers are"
-        " silently wrong by more than half a nat."
+        f" {_count(league.lies.eq(True).sum(), 'error bar lies', 'error bars lie')},"
+        f" {_count(league.silent.sum(), 'answer is', 'answers are')} silently wrong by more than"
+        " half a nat."
     )
     if unjudged:
         lead += f" {unjudged} answers have no accepted truth and are not judged."
@@ -111,6 +112,10 @@ def front(found: dict[str, pd.DataFrame], about: dict[str, Any], picture: str) -
         f"<section><h2>Where this comes from</h2><pre>{shown}</pre></section>"
     )
     return _page("The league: evidence tools against the truth", lead, nav, body)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def of_tool(name: str, entry: ToolEntry | None, found: dict[str, pd.DataFrame]) -> str:
