@@ -3,7 +3,8 @@ adapter's cube, over many seeds.
 
     $BRACKETZ_LEAGUE/jaxns/bin/python scripts/jaxns_quick_start.py [SEEDS]
 
-It runs in the environment of ``bracketz league install jaxns``.
+It runs in the environment of ``bracketz league install jaxns``. The adapter compiles anew for every
+seed: give it JAX_COMPILATION_CACHE_DIR, and time.
 """
 
 import sys
