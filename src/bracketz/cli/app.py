@@ -14,7 +14,7 @@ from bracketz.cli.evidence import evidence
 from bracketz.cli.experiment import experiment
 from bracketz.cli.fractional import fractional
 from bracketz.cli.information import information
-from bracketz.cli.league import league
+from bracketz.cli.league_run import league
 from bracketz.cli.models import models
 from bracketz.cli.quality import quality
 from bracketz.cli.reproduce import reproduce

@@ -125,6 +125,12 @@ def test_the_report_shows_every_row(league, rows, tmp_path):
     assert "sortable" in page and "{{" not in page and "http:" not in page
     assert "by SIGKILL" in (tmp_path / "out" / "tools" / "toy-tool.html").read_text()
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["rows"] == len(QUIET)
+    assert {"documented.csv", "costs.csv"} <= names
+    # What a tool's file says of its settings is on its page.
+    assert (
+        "with other settings, every way to fail"
+        in (tmp_path / "out" / "tools" / "toy-tool.html").read_text()
+    )
     # Its own files it replaces; where nobody answered there is a page as well.
     report.write(frame[frame.status != "done"], known, tmp_path / "out")
     (tmp_path / "mine").mkdir()

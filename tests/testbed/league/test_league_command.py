@@ -46,6 +46,22 @@ def test_run_and_report_with_files_of_ones_own(bracketz, added, tmp_path):
     assert code == 1 and "2 of 3 runs done" in text
 
 
+def test_a_dry_run_says_what_is_left_and_writes_nothing(bracketz, added, tmp_path):
+    out = tmp_path / "league"
+    words = ["league", "run", "--out", out, *added, "--tools", "toy-tool", "--problems", "toy"]
+    words += ["--settings", "default", "--datasets", 2]
+    code, text, _ = bracketz(*words, "--dry-run", "--json")
+    told = json.loads(text)
+    assert (code, told["left"], told["unknown"]) == (0, 2, 2) and not out.exists()
+    assert told["hours"] == told["hours_at_most"] == 2 * 40 / 3600
+    bracketz(*words, "--datasets", 1)
+    code, text, _ = bracketz(*words, "--dry-run", "--json", "--workers", 2)
+    told = json.loads(text)
+    assert (told["left"], told["unknown"]) == (1, 0) and told["hours"] < told["hours_at_most"]
+    _, text, _ = bracketz("league", "run", "--preset", "complete", "--out", out, "--dry-run")
+    assert "runs are left: about" in text and "one at a time on idle cores" in text
+
+
 def test_truths_of_a_problem_of_ones_own_lie_beside_it(bracketz, added, tmp_path):
     words = ["--problems", "toy", "--datasets", 1, "--chains", 64]
     bracketz("league", "truth", *added[:2], *words)
@@ -80,6 +96,7 @@ def test_lists(bracketz, added):
         (["run", "--settings", "best"], "unknown setting 'best'"),
         (["run", "--tools", "dynesty"], "dynesty has no environment; make one with"),
         (["run", "--tools", "bracketz-ais", "--max-seconds", 0], "a run needs seconds"),
+        (["run", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"], "give one of them"),
         (["run", "--add", "nowhere.py"], "there is no file nowhere.py"),
         (["report"], "run the league first"),
         (["install", "dinesty"], "unknown tool 'dinesty'"),

@@ -1,6 +1,8 @@
 """The truths that are kept: of these data, with what made them, and beside closed forms."""
 
+import itertools
 import json
+import math
 
 import numpy as np
 import pytest
@@ -15,7 +17,14 @@ SHIPPED = HOME / "truths"
 KEPT = [name for name in sorted(KNOWN) if (SHIPPED / f"{name}.json").is_file()]
 
 #: Prior draws that do.
-BY_DRAWS = {"schools-noncentred": 20_000, "ar-2": 20_000, "gp-3": 4_000, "start-at-the-data": 4_000}
+BY_DRAWS = {
+    "schools-noncentred": 20_000,
+    "ar-2": 20_000,
+    "gp-3": 4_000,
+    "start-at-the-data": 4_000,
+    "clustering-8": 100_000,
+    "binary-attributes-8": 40_000,
+}
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -56,6 +65,38 @@ def test_examples_of_the_tools_pages_are_theirs():
     """The evidence that the page of JAXNS calls exact."""
     assert simulate(KNOWN["jaxns-quick-start"], 0).exact() == pytest.approx(-0.274366, abs=1e-6)
     assert simulate(KNOWN["dynesty-crash-course"], 0).exact() == pytest.approx(-3 * np.log(20))
+    assert simulate(KNOWN["nautilus-crash-course"], 0).exact() == pytest.approx(-6.34, abs=0.02)
+    assert simulate(KNOWN["bridgesampling-help"], 0).exact() == pytest.approx(np.log(2 * np.pi))
+
+
+def normal_log_density(x, covariance):
+    _, log_det = np.linalg.slogdet(2 * np.pi * covariance)
+    return -0.5 * (x @ np.linalg.solve(covariance, x) + log_det)
+
+
+def test_enumerations_one_by_one():
+    """Four rows: every labelling, every matrix of bits, by dense covariances and the Beta and
+    Dirichlet integrals."""
+    rng = np.random.default_rng(3)
+    clusters, attributes = KNOWN["clustering-8"].module, KNOWN["binary-attributes-8"].module
+    y = rng.normal(size=(4, 2), scale=2.0)
+    total = []
+    for labels in itertools.product(range(3), repeat=4):
+        same = np.equal.outer(labels, labels)
+        log_p = math.lgamma(3) - math.lgamma(7)
+        log_p += sum(math.lgamma(labels.count(k) + 1) for k in range(3))
+        total.append(log_p + sum(normal_log_density(c, np.eye(4) + 9.0 * same) for c in y.T))
+    found = clusters.exact({"y": y}, clusters.constants(rows=4, spread=3.0))
+    assert found == pytest.approx(np.logaddexp.reduce(total), abs=1e-9)
+    y, total = rng.normal(size=(4, 3), scale=2.0), []
+    for bits in itertools.product((0, 1), repeat=8):
+        z = np.array(bits).reshape(4, 2)
+        counts = z.sum(0)
+        log_p = sum(math.lgamma(n + 1) + math.lgamma(5 - n) - math.lgamma(6) for n in counts)
+        covariance = 4.0 * z @ z.T + 0.7**2 * np.eye(4)
+        total.append(log_p + sum(normal_log_density(column, covariance) for column in y.T))
+    found = attributes.exact({"y": y}, attributes.constants(rows=4, columns=3))
+    assert found == pytest.approx(np.logaddexp.reduce(total), abs=1e-9)
 
 
 def test_closed_forms_and_quadratures_by_brute_force():

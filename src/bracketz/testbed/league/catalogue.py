@@ -4,7 +4,7 @@ A file with ``PROBLEMS`` is a problem's, one with ``TOOL`` a tool's. Nothing is 
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -72,22 +72,30 @@ class ToolEntry:
         name: unique.
         file: its module.
         about: its first line.
+        doc: all that its file says of it, where settings come from among them.
         packages: whose versions a row keeps.
         settings: ladders by name, from what the tool does by default to what its authors advise
             for more accuracy.
         lock: the lock file of its environment; None: it runs in ours.
+        family: what kind of tool it is: its colour.
         claims: what kind of answer it is, in a few words.
-        silent: settings by problem of the silent-failure suite.
+        special: settings by problem of the other suites: what brings a silent failure about, what
+            an example of the documentation has.
+        missing: says what it needs beyond its lock file and what is not on this machine, with the
+            command that brings it; None where everything is there.
     """
 
     name: str
     file: Path
     about: str
+    doc: str
     packages: tuple[str, ...]
     settings: dict[str, dict[str, Any]]
     lock: Path | None
+    family: str
     claims: str
-    silent: dict[str, dict[str, Any]]
+    special: dict[str, dict[str, Any]]
+    missing: Callable[[], str | None] = field(repr=False, compare=False)
 
     @property
     def fingerprint(self) -> str:
@@ -152,11 +160,14 @@ def _add(found: Catalogue, path: Path) -> None:
             name=module.TOOL,
             file=path.resolve(),
             about=(module.__doc__ or module.TOOL).strip().splitlines()[0],
+            doc=(module.__doc__ or module.TOOL).strip(),
             packages=tuple(module.PACKAGES),
             settings=dict(module.SETTINGS),
             lock=None if lock is None else _lock(path, lock),
+            family=getattr(module, "FAMILY", "others"),
             claims=getattr(module, "CLAIMS", "a value and an error bar"),
-            silent=dict(getattr(module, "SILENT", {})),
+            special=dict(getattr(module, "SPECIAL", {})),
+            missing=getattr(module, "missing", lambda: None),
         )
     else:
         raise InputError(

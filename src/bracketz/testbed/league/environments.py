@@ -37,8 +37,17 @@ def install(tool: ToolEntry, say: Callable[[str], None] = lambda text: None) -> 
     """Make a tool's environment, unless it is there; its interpreter.
 
     Raises:
-        InputError: the lock file is missing, or pip cannot install from it.
+        InputError: the lock file is missing, pip cannot install from it, or the tool needs more
+            than pip brings, which the message names.
     """
+    python = _made(tool, say)
+    # After the environment: what the system lacks is one command away, and not ours to install.
+    if (sentence := tool.missing()) is not None:
+        raise InputError(f"{tool.name} is {sentence}")
+    return python
+
+
+def _made(tool: ToolEntry, say: Callable[[str], None]) -> Path:
     if (found := python_of(tool)) is not None:
         return found
     assert tool.lock is not None

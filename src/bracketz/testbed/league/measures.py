@@ -156,12 +156,12 @@ def calibration(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*BY_TOOL, "multiple", "share", "count", "normal"])
 
 
-def silent_suite(frame: pd.DataFrame) -> pd.DataFrame:
-    """Every run of the suite: how far off, what was claimed, whether anybody was warned."""
-    suite = frame[frame.suite == "silent"]
-    columns = ["problem", "tool", "setting", "status", "log_z", "truth", "off", "error", "low",
-               "high", "silent", "warnings", "message"]  # fmt: skip
-    return suite[columns].sort_values(["problem", "tool", "setting"], ignore_index=True)
+def of_suite(frame: pd.DataFrame, suite: str) -> pd.DataFrame:
+    """Every run of a suite: how far off, what was claimed, whether anybody was warned."""
+    columns = ["problem", "tool", "setting", "data_seed", "status", "log_z", "truth", "off",
+               "error", "z", "low", "high", "silent", "warnings", "message"]  # fmt: skip
+    order = ["problem", "tool", "setting", "data_seed"]
+    return frame.loc[frame.suite == suite, columns].sort_values(order, ignore_index=True)
 
 
 def _share(good: pd.Series, count: int) -> float:

@@ -18,25 +18,28 @@ class Preset:
 
     Attributes:
         problems: by name; None: all.
-        datasets: of each problem.
-        settings: names of rungs; None: all. The first rung of a tool is its default.
+        datasets: of each problem, at a tool's default.
+        accurate: of each problem, at its other settings; they are the first ones.
         limits: of one run.
     """
 
     problems: tuple[str, ...] | None
     datasets: int
-    settings: tuple[str, ...] | None
+    accurate: int
     limits: Limits
 
+    def count(self, setting: str) -> int:
+        return self.datasets if setting == DEFAULT else self.accurate
 
+
+#: Runs of an example of the documentation: its data are given, the tool's seeds differ.
+EXAMPLES = 5
+#: The rung that every tool begins with.
+DEFAULT = "default"
 PRESETS = {
-    "quick": Preset(
-        ("regression-5", "spike-and-slab-10", "schools-centred", "start-at-the-data"),
-        1,
-        ("default",),
-        Limits(120.0),
-    ),
-    "full": Preset(None, 10, None, Limits(600.0)),
+    "quick": Preset(("regression-5", "clustering-8", "start-at-the-data"), 1, 0, Limits(40.0)),
+    "full": Preset(None, 3, 1, Limits(60.0)),
+    "complete": Preset(None, 10, 10, Limits(600.0)),
 }
 
 
@@ -88,35 +91,47 @@ def plan(
     datasets: int | None = None,
 ) -> list[Run]:
     """The runs, shuffled (always the same way), so that no tool has the quiet hours for itself."""
-    datasets = chosen.datasets if datasets is None else datasets
-    if datasets < 1:
+    if datasets is not None and datasets < 1:
         raise InputError(f"datasets must be at least 1, got {datasets}")
     names = problems or chosen.problems or known.problems
     wanted = [known.problem(name) for name in names]
     who = [known.tool(name) for name in (tools or known.tools)]
-    rungs = settings or chosen.settings
-    _check_rungs(rungs, who)
+    _check_rungs(settings, who)
     runs = []
     for problem in wanted:
         for tool in who:
             if problem.tools is not None and tool.name not in problem.tools:
                 continue
-            ladder = {k: v for k, v in tool.settings.items() if rungs is None or k in rungs}
+            ladder = {k: v for k, v in tool.settings.items() if not settings or k in settings}
             if problem.suite != "league":
-                ladder = _at_default(tool, problem)
+                ladder = _of_suite(tool, problem)
             for setting, values in ladder.items():
-                count = datasets if problem.suite == "league" else 1
+                count = _count(chosen, problem, setting, named=bool(settings), datasets=datasets)
                 runs += [Run(tool, setting, values, problem, seed) for seed in range(count)]
     random.Random(0).shuffle(runs)
     return runs
 
 
-def _at_default(tool: ToolEntry, problem: ProblemEntry) -> dict[str, dict[str, Any]]:
-    """At a tool's default, and with what brings the failure about, where a tool has that."""
-    ladder = {"default": tool.settings["default"]}
-    if problem.name in tool.silent:
-        ladder["tempted"] = tool.silent[problem.name]
-    return ladder
+def _count(
+    chosen: Preset, problem: ProblemEntry, setting: str, *, named: bool, datasets: int | None
+) -> int:
+    """How many data sets. A setting that a preset leaves out is run where it was named."""
+    if problem.suite == "silent":
+        return 1
+    usual = EXAMPLES if problem.suite == "documented" else chosen.count(setting)
+    if named:
+        usual = max(1, usual)
+    return datasets if usual and datasets is not None else usual
+
+
+def _of_suite(tool: ToolEntry, problem: ProblemEntry) -> dict[str, dict[str, Any]]:
+    """At a tool's default, and with what brings a failure about, where a tool has that; an example
+    of its documentation with what that page has, if it has anything."""
+    special = tool.special.get(problem.name)
+    if problem.suite == "documented" and special is not None:
+        return {"as documented": special}
+    ladder = {DEFAULT: tool.settings[DEFAULT]}
+    return ladder if special is None else ladder | {"tempted": special}
 
 
 def _check_rungs(rungs: Sequence[str] | None, tools: list[ToolEntry]) -> None:

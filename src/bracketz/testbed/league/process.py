@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from bracketz.testbed.league import worker
 from bracketz.testbed.league.catalogue import ToolEntry
 from bracketz.testbed.league.datasets import Dataset
 from bracketz.testbed.league.environments import home
+from bracketz.testbed.league.places import place
 
 #: Lines of standard error that tell why a process died.
 LAST = 3
@@ -40,7 +42,10 @@ def run_tool(
 ) -> dict[str, Any]:
     """What the worker answered, or what became of it: ``status`` is "done", "no answer", "failed",
     "memory", "timeout" or "killed". The whole process group ends with it."""
-    with tempfile.TemporaryDirectory(prefix="league-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="league-") as folder,
+        place(limits.cores) as cores,
+    ):
         here = Path(folder)
         data.write(here / "data.npz")
         job = {
@@ -52,11 +57,11 @@ def run_tool(
             "seed": seed,
             "answer_file": str(here / "answer.json"),
             "memory": int(limits.memory * 2**30),
-            "cores": limits.cores,
+            "cores": cores,
         }
         (here / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [str(python), worker.__file__, str(here / "job.json")]
-        began = time.perf_counter()
+        began, used = time.perf_counter(), _of_children()
         with open(here / "log", "wb") as log:
             process = subprocess.Popen(
                 command,
@@ -77,12 +82,23 @@ def run_tool(
         wall = time.perf_counter() - began
         said = (here / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         if ended == "by the clock":
-            answer = {"status": "timeout", "message": f"no answer in {limits.seconds:g} s"}
+            answer: dict[str, Any] = {
+                "status": "timeout",
+                "message": f"no answer in {limits.seconds:g} s",
+            }
         elif (here / "answer.json").is_file():
             answer = json.loads((here / "answer.json").read_text(encoding="utf-8"))
         else:
             answer = _death(code, said)
+        # Of the whole process, where it has not told those of the run alone.
+        answer.setdefault("cpu_seconds", _of_children() - used)
         return answer | {"wall_seconds": wall}
+
+
+def _of_children() -> float:
+    """CPU seconds of processes that have ended."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 def _death(code: int, said: list[str]) -> dict[str, Any]:

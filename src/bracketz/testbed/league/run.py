@@ -1,10 +1,14 @@
-"""The league's loop: one run at a time, every one a row; run it again to continue."""
+"""The league's loop: every run is a row, written when it has ended; run it again to continue.
+
+Here one run follows another. On a Dask cluster (``cluster``) the same runs are made on workers;
+only this process writes to the store.
+"""
 
 import datetime
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bracketz.testbed.league.datasets import Dataset, simulate
 from bracketz.testbed.league.environments import python_of
@@ -33,6 +37,20 @@ TAKEN = (
 )
 
 
+class Due(NamedTuple):
+    """A run that has no row yet, with what names its row."""
+
+    run: Run
+    data: Dataset
+    limits: Limits
+    key: str
+
+
+#: Makes runs and yields their rows as they end; None for a run that could not be made where it was
+#: sent to. It takes the next one only when there is a place for it.
+Executor = Callable[[Iterator[Due]], Iterable[tuple[Due, dict[str, Any] | None]]]
+
+
 @dataclass(frozen=True)
 class Standing:
     """How a league stands.
@@ -50,41 +68,67 @@ class Standing:
     missing: tuple[str, ...]
 
 
+def here(due: Iterator[Due]) -> Iterator[tuple[Due, dict[str, Any] | None]]:
+    """One after another, on this machine."""
+    for one in due:
+        yield one, make(one)
+
+
 def run_league(
     runs: list[Run],
     store: Store,
     limits: Limits,
     say: Callable[[str], None] = lambda text: None,
     stop: Callable[[], bool] = lambda: False,
+    executor: Executor = here,
 ) -> Standing:
     """Make the runs that have no row yet. ``stop`` is asked before each."""
-    interpreters = {run.tool.name: python_of(run.tool) for run in runs}
-    there = store.done()
-    kept: dict[tuple[str, int], Dataset] = {}
-    ran = done = 0
-    for number, run in enumerate(runs, 1):
-        place = (run.problem.name, run.data_seed)
-        data = kept.setdefault(place, simulate(run.problem, run.data_seed))
-        key = run.key(data.fingerprint, limits)
-        if key in there:
-            done += 1
+    left = waiting(runs, store.done(), limits)
+    done = len(runs) - len(left)
+    # Elsewhere the environments are those of the workers.
+    absent = _without_environment(left) if executor is here else set()
+    due = (one for one in left if one.run.tool.name not in absent and not stop())
+    ran = 0
+    for one, row in executor(due):
+        if row is None:
+            absent.add(one.run.tool.name)
             continue
-        python = interpreters[run.tool.name]
-        if python is None or stop():
-            continue
-        row = begun(run, data, limits) | {"run": key}
-        answer = run_tool(run.tool, python, data, run.settings, run.seed, limits)
-        row |= {name: answer.get(name) for name in TAKEN}
-        row["ended"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         store.add(row)
-        ran, done = ran + 1, done + 1
+        ran += 1
         said = row["message"] if row["log_z"] is None else f"{row['log_z']:.3f}"
         say(
-            f"{number} of {len(runs)}: {run.tool.name} ({run.setting}) on {run.problem.name},"
-            f" data {run.data_seed}: {row['status']}, {said}, {row['wall_seconds']:.1f} s"
+            f"{done + ran} of {len(runs)}: {one.run.tool.name} ({one.run.setting}) on"
+            f" {one.run.problem.name}, data {one.run.data_seed}: {row['status']}, {said},"
+            f" {row['wall_seconds']:.1f} s"
         )
-    missing = tuple(sorted(name for name, python in interpreters.items() if python is None))
-    return Standing(len(runs), done, ran, missing)
+    return Standing(len(runs), done + ran, ran, tuple(sorted(absent)))
+
+
+def waiting(runs: list[Run], there: set[str], limits: Limits) -> list[Due]:
+    """Those that have no row among ``there``."""
+    simulated: dict[tuple[str, int], Dataset] = {}
+    found = []
+    for run in runs:
+        place = (run.problem.name, run.data_seed)
+        if place not in simulated:
+            simulated[place] = simulate(run.problem, run.data_seed)
+        data = simulated[place]
+        key = run.key(data.fingerprint, limits)
+        if key not in there:
+            found.append(Due(run, data, limits, key))
+    return found
+
+
+def make(due: Due) -> dict[str, Any] | None:
+    """The row of a run, made on this machine; None where its tool has no environment here."""
+    run, data, limits, key = due
+    if (python := python_of(run.tool)) is None:
+        return None
+    row = begun(run, data, limits) | {"run": key}
+    answer = run_tool(run.tool, python, data, run.settings, run.seed, limits)
+    row |= {name: answer.get(name) for name in TAKEN}
+    row["ended"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return row
 
 
 def begun(run: Run, data: Dataset, limits: Limits) -> dict[str, Any]:
@@ -103,3 +147,8 @@ def begun(run: Run, data: Dataset, limits: Limits) -> dict[str, Any]:
         "limit_seconds": limits.seconds,
         "limit_memory": limits.memory,
     }
+
+
+def _without_environment(due: list[Due]) -> set[str]:
+    tools = {one.run.tool.name: one.run.tool for one in due}
+    return {name for name, tool in tools.items() if python_of(tool) is None}

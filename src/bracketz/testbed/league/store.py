@@ -29,7 +29,7 @@ COLUMNS = {
     "confidence": "REAL",  # of that interval
     "kind": "TEXT",  # what the claim rests on: none, error bar, certified, conditional
     "seconds": "REAL",  # of the run, compilation and imports apart
-    "cpu_seconds": "REAL",  # of the run, all threads, compilation included
+    "cpu_seconds": "REAL",  # the same, compilation included; of the whole process if it was killed
     "compile_seconds": "REAL",
     "import_seconds": "REAL",
     "wall_seconds": "REAL",  # of the whole process

@@ -90,9 +90,25 @@ def model_of(problem: Any) -> Any:
 
 
 def settle(
-    problem: ProblemEntry, seeds: list[int], *, chains: int = CHAINS, looks: int = LOOKS
+    problem: ProblemEntry,
+    seeds: list[int],
+    *,
+    chains: int = CHAINS,
+    effort: int | None = None,
+    from_prior: bool = False,
+    looks: int = LOOKS,
 ) -> Iterator[Truth]:
-    """The truth of some data sets; all of them share one compiled program."""
+    """The truth of some data sets; all of them share one compiled program.
+
+    Args:
+        problem: whose.
+        seeds: which data sets.
+        chains: of a sandwich, in each direction.
+        effort: measure once, at so many distributions; None: a ladder of forward runs decides,
+            which one lost chain among thousands (a heavy tail) leads astray.
+        from_prior: begin at the prior, not at a fitted normal, whose tails may be too light.
+        looks: measurements, where a ladder decides.
+    """
     from bracketz.data.dataset import Data
     from bracketz.inference import sandwich
 
@@ -105,7 +121,10 @@ def settle(
             Data(data.y, exact=data.theta),
             gap=GAP,
             chains=chains,
-            looks=looks,
+            looks=1 if effort else looks,
+            first=effort,
+            max_effort=effort,
+            reference=False if from_prior else None,
             confidence=CONFIDENCE,
             seed=1000 + seed,
         )
@@ -146,7 +165,13 @@ def _value(data: Dataset) -> float:
 
 
 def write(
-    problem: ProblemEntry, truths: list[Truth], folder: Path | None = None, *, chains: int = CHAINS
+    problem: ProblemEntry,
+    truths: list[Truth],
+    folder: Path | None = None,
+    *,
+    chains: int = CHAINS,
+    effort: int | None = None,
+    from_prior: bool = False,
 ) -> Path:
     """The file of a problem, with what made it; among its own (``ProblemEntry.truths``) where no
     folder is given."""
@@ -159,9 +184,18 @@ def write(
         "command": (
             f"bracketz league truth --problems {problem.name} --datasets {len(truths)}"
             f" --chains {chains}"
+            + (f" --effort {effort}" if effort else "")
+            + (" --from-prior" if from_prior else "")
         ),
         "device": jax.devices()[0].device_kind,
-        "asked": {"gap": GAP, "chains": chains, "looks": LOOKS, "confidence": CONFIDENCE},
+        "asked": {
+            "gap": GAP,
+            "chains": chains,
+            "effort": effort,
+            "from_prior": from_prior,
+            "looks": 1 if effort else LOOKS,
+            "confidence": CONFIDENCE,
+        },
         "versions": {"bracketz": __version__, "jax": jax.__version__, "numpy": np.__version__},
         "truths": [asdict(truth) for truth in truths],
     }

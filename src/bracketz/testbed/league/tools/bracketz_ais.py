@@ -1,10 +1,12 @@
 """bracketz, one-sided: annealed importance sampling with its pilot (bz.estimate, "ais").
 
 The value is the log of a mean of weights, a lower bound in expectation; beside it a standard error,
-and a certified lower bound, which is one side of an interval only.
+and a certified lower bound, one side of an interval. More distributions raise the bound
+and more trials narrow it (docs/estimators): ten and four times as many.
 """
 
 TOOL = "bracketz-ais"
+FAMILY = "annealing and SMC"
 PACKAGES = ["jax"]
 LOCK = None
 CLAIMS = "a value and a standard error; a certified lower bound"

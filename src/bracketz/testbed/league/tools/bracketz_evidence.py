@@ -1,9 +1,11 @@
 """bracketz, both sides of observed data: a certified lower bound and a conditional upper one.
 
-Where the coupled chains do not meet there is no upper bound, and the interval has one side.
+Where the coupled chains do not meet there is no upper bound, and the interval has one side. The
+second setting asks for a narrower interval, with more chains and starts (docs/observed.md).
 """
 
 TOOL = "bracketz-evidence"
+FAMILY = "annealing and SMC"
 PACKAGES = ["jax"]
 LOCK = None
 CLAIMS = "a value, a standard error and an interval: certified below, conditional above"

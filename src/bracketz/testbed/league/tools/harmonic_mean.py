@@ -5,6 +5,7 @@ other half give the evidence.
 """
 
 TOOL = "harmonic"
+FAMILY = "posterior draws"
 PACKAGES = ["harmonic", "numpyro", "jax"]
 LOCK = "harmonic.txt"
 SETTINGS = {

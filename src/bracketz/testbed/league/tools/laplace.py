@@ -1,12 +1,13 @@
 """Laplace's approximation: a normal density at the mode, by SciPy's BFGS and finite differences.
 
 The mode is the best of several starts from the prior. No error bar: nothing in it knows how far
-from normal the posterior is.
+from normal the posterior is. More starts, for the mode to be the highest; SciPy advises no number.
 """
 
 import math
 
 TOOL = "laplace"
+FAMILY = "approximation"
 PACKAGES = ["scipy"]
 LOCK = "numpy.txt"
 CLAIMS = "a value alone"

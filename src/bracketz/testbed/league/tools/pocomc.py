@@ -1,6 +1,12 @@
-"""pocoMC, preconditioned Monte Carlo: SMC in the coordinates of a normalising flow."""
+"""pocoMC, preconditioned Monte Carlo: SMC in the coordinates of a normalising flow.
+
+Its reference (Sampler): more effective particles are more accurate, active ones at most half of
+them; run: n_evidence is how many importance samples the evidence is estimated by. Four times of
+each.
+"""
 
 TOOL = "pocomc"
+FAMILY = "annealing and SMC"
 PACKAGES = ["pocomc", "torch"]
 LOCK = "pocomc.txt"
 SETTINGS = {

@@ -2,11 +2,13 @@
 
 The prior is a CustomDist with its density and its draws, the likelihood a Potential, both by
 NumPy. Chains give a log marginal likelihood each; the value is the log of their mean. PyMC compiles
-anew for every model, which is part of its seconds. Tempted: ``start``, which its users take for an
-initial guess, puts every particle there.
+anew for every model, which is part of its seconds. Its reference (sample_smc): more draws, and a
+lower correlation_threshold for more Metropolis steps. Tempted: ``start``, which its users take for
+an initial guess, puts every particle there.
 """
 
 TOOL = "pymc-smc"
+FAMILY = "annealing and SMC"
 PACKAGES = ["pymc", "pytensor"]
 LOCK = "pymc.txt"
 CLAIMS = "a value alone"
@@ -14,7 +16,7 @@ SETTINGS = {
     "default": {"draws": 2000, "chains": 2},
     "accurate": {"draws": 8000, "chains": 2, "correlation_threshold": 0.001},
 }
-SILENT = {"start-at-the-data": {"draws": 2000, "chains": 2, "start": 3.0}}
+SPECIAL = {"start-at-the-data": {"draws": 2000, "chains": 2, "start": 3.0}}
 
 
 def load():
