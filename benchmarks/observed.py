@@ -1,8 +1,8 @@
 """Simulated data treated as observed: how often do intervals hold the truth, and do twins know?
 
-    python benchmarks/observed.py [--json] [--smoke] [--only NAME,...] [--seeds 200] [--twins 4]
-                                  [--gap 1] [--jobs 1] [--abreast 1] [--keep FILE] [--kept]
-                                  [--paper] [--phase]
+    python benchmarks/observed.py [--json] [--smoke] [--only NAME,...] [--seeds 200] [--begin 0]
+                                  [--twins 4] [--gap 1] [--jobs 1] [--abreast 1] [--keep FILE]
+                                  [--kept] [--paper] [--phase]
 
 Per model and data set ``bz.evidence(model, y, twins=4)``, which is not told the exact sample, and
 ``bz.sandwich`` on the same data, which is: its Bennett estimate is the truth. Counted: data sets
@@ -254,7 +254,7 @@ def run(options: argparse.Namespace) -> Report:
         names = [n for n in names if n in NAMES[:3]]
     if options.smoke:
         options.seeds, options.twins, names = 2, 1, names[:1]
-    seeds, twins = range(options.seeds), options.twins
+    seeds, twins = range(options.begin, options.begin + options.seeds), options.twins
     found = kept(options.keep)
     left = {n: sorted(set(seeds) - {r["seed"] for r in found[n]}) for n in names}
     if options.kept:
@@ -337,6 +337,7 @@ def run(options: argparse.Namespace) -> Report:
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", default=",".join(NAMES), help="models, with commas between")
     parser.add_argument("--seeds", type=int, default=200, help="data sets of each model")
+    parser.add_argument("--begin", type=int, default=0, help="the first seed")
     parser.add_argument("--twins", type=int, default=4, help="of each data set")
     parser.add_argument("--gap", type=float, default=1.0, help="to aim at")
     parser.add_argument("--jobs", type=int, default=1, help="processes")

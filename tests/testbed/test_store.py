@@ -252,6 +252,9 @@ def test_what_made_a_result_is_kept_without_names_of_hosts(small_store):
             "python",
             "system",
             "cores",
+            "commit",
+            "processor",
+            "load",
         }
         dump = "\n".join(store._db.iterdump())
     assert str(small_store.parent) not in dump

@@ -11,7 +11,7 @@ from bracketz.testbed.store.frames import Frames
 
 
 def provenance(frames: Frames) -> dict[str, Any]:
-    """What made these results: experiment, command, versions, devices and time."""
+    """What made these results: experiment, command, versions, commit, machine, load and time."""
     tasks = frames.tasks.drop_duplicates("task")
     done = tasks[tasks.status == "done"]
     e = frames.experiment
@@ -19,12 +19,15 @@ def provenance(frames: Frames) -> dict[str, Any]:
     if e["paper"] and e["name"].startswith(f"{e['paper']}-"):
         preset = e["name"].removeprefix(f"{e['paper']}-")
         command = f"bracketz reproduce {e['paper']} --preset {preset} --seed {e['seed']} --out DIR"
+    made = [json.loads(text) for text in done.versions.dropna().unique()]
+    loads = [load for each in made if (load := each.pop("load", None)) is not None]
     return {
         "experiment": e["name"],
         "seed": e["seed"],
         "command": command,
         "last run": e["updated"],
-        "versions": [json.loads(text) for text in done.versions.dropna().unique()],
+        "versions": [each for i, each in enumerate(made) if each not in made[:i]],
+        "load when it began": {"least": min(loads), "largest": max(loads)} if loads else None,
         "devices": sorted(done.device.dropna().unique()),
         "run seconds": round(float(done.run_seconds.sum()), 1),
         "compile seconds": round(float(done.compile_seconds.sum()), 1),
@@ -35,6 +38,8 @@ def provenance(frames: Frames) -> dict[str, Any]:
 def as_html(frames: Frames) -> str:
     entries = []
     for name, value in provenance(frames).items():
+        if value is None:
+            continue
         for part in value if isinstance(value, list) else [value]:
             text = (
                 ", ".join(f"{k} {v}" for k, v in part.items())

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import platform
-import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from bracketz.plots.canvas import save_figure
 from bracketz.testbed.league import figure, forecast, measures, pages
 from bracketz.testbed.league.catalogue import Catalogue
 from bracketz.testbed.league.truth import Truth, exactly, read
+from bracketz.testbed.machine import processor
 
 TABLES = (
     "runs",
@@ -114,19 +114,10 @@ def provenance(frame: pd.DataFrame) -> dict[str, Any]:
         "versions": dict(sorted(versions.items())),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
-        "processor": _processor(),
+        "processor": processor(),
         "load before a run": {
             "median": float(frame.load.median()),
             "largest": float(frame.load.max()),
         },
         "idle": bool((frame.load <= 0.5).all()),
     }
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return platform.processor()
-    found = re.search(r"model name\s*:\s*(.+)", text)
-    return found[1] if found else platform.processor()

@@ -13,6 +13,7 @@ from bracketz.data.identity import identity, is_description
 from bracketz.engine.cluster import prepare_process
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
+from bracketz.testbed.machine import commit, load, processor
 from bracketz.testbed.spec.construct import estimator_from_spec, model_from_spec
 from bracketz.testbed.spec.tasks import Task, canonical
 from bracketz.testbed.store.store import TaskResult
@@ -97,7 +98,8 @@ def execute_remotely(content: str) -> TaskResult:
 
 @functools.cache
 def versions() -> dict[str, Any]:
-    """What made a result: versions and the kind of machine, no names of hosts or users."""
+    """What made a result: versions, commit, the kind of machine and its load when this process
+    began; no names of hosts or users."""
     import jax
     import jaxlib
     import numpy
@@ -109,6 +111,9 @@ def versions() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "python": platform.python_version(),
         "system": f"{sys.platform} {platform.machine()}",
+        "commit": commit(),
+        "processor": processor(),
+        "load": load(),
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else os.cpu_count(),

@@ -82,7 +82,7 @@ CREATE TABLE timings (
 -- Versions of what made a result.
 CREATE TABLE environments (
     environment INTEGER PRIMARY KEY,
-    versions    TEXT NOT NULL UNIQUE     -- JSON: bracketz, jax, ..., python, system, cores
+    versions    TEXT NOT NULL UNIQUE     -- JSON: bracketz, jax, ..., commit, processor, load
 );
 {SEALS};
 """

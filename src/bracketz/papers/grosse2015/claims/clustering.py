@@ -146,15 +146,24 @@ def clustering_cms_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "cms")
 
 
-@claim("Results, clustering", "A single VB run takes 0.1 s and beats what LW achieves after many samples.", "0.1 s",
-       "one restart: at most 0.1 s, mean bound above LW's longest run", about_seconds=True)  # fmt: skip
+@claim("Results, clustering", "A single VB run takes 0.1 s.", "0.1 s", "one restart takes at most 0.1 s", about_seconds=True)  # fmt: skip
+def clustering_vb_time(e: Experiment) -> Decision:
+    one = _single_vb(e)
+    return seconds(one.seconds), one.seconds <= 0.1
+
+
+@claim("Results, clustering", "A single VB run beats what LW achieves after many samples.", "better",
+       "mean bound of one restart above LW's mean at its longest run")  # fmt: skip
 def clustering_vb_single(e: Experiment) -> Decision:
-    one, lw = e.curve(CLUSTERING, "vb").iloc[0], e.longest(CLUSTERING, "lw")
+    one, lw = _single_vb(e), e.longest(CLUSTERING, "lw")
+    return f"VB {one['mean']:.1f}, LW {lw['mean']:.1f}", one["mean"] > lw["mean"]
+
+
+def _single_vb(e: Experiment):
+    one = e.curve(CLUSTERING, "vb").iloc[0]
     if one.rung != 1:
-        raise NotRun("vb with one restart")
-    return f"VB {one['mean']:.1f} in {seconds(one.seconds)}, LW {lw['mean']:.1f}", (
-        one["mean"] > lw["mean"] and one.seconds <= 0.1
-    )
+        raise NotRun("variational Bayes with one restart")
+    return one
 
 
 @claim("Results, clustering", "After many restarts the best VB bound with symmetry correction is 15 nats low.",
