@@ -9,7 +9,7 @@ from bracketz.check.pairs import affordable, both_directions
 from bracketz.check.report import Check, Finding, Kind
 from bracketz.check.statistics import bonferroni
 from bracketz.check.subject import Subject
-from bracketz.core.results import Certificate, Combine
+from bracketz.core.results import Certificate, Combine, percent
 from bracketz.data.simulate import simulate
 from bracketz.inference.sandwich import sandwich
 from bracketz.paths import Tempered
@@ -43,7 +43,7 @@ def certificate(subject: Subject) -> Finding:
         p_values.append(stats.t.sf(z, count - 1))
     return Finding(
         bonferroni(p_values),
-        f"{misses} of {count} certificates of {CONFIDENCE:.0%} missed; bounds are"
+        f"{misses} of {count} certificates of {percent(CONFIDENCE)} missed; bounds are"
         f" {lower.mean():+.3f} and {upper.mean():+.3f} nats from the truth on average.",
         picture=functools.partial(calibration, lower, upper),
     )

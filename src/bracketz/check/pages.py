@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from bracketz.check.report import Report
+from bracketz.core.results import percent
 from bracketz.outputs import write_text
 from bracketz.plots.canvas import save_figure
 
@@ -68,7 +69,7 @@ def _page(report: Report, pictures: list[Path]) -> str:
         f"<style>{STYLE}</style><h1>{html.escape(report.model)} {verdict}</h1><p>level"
         f" {report.level}, seed {report.seed}, {len(report.results)} of"
         f" {report.planned} checks run; a correct model fails anything with probability at most"
-        f" {report.false_alarm_rate:.0%}.</p>{failures}"
+        f" {percent(report.false_alarm_rate)}.</p>{failures}"
         f"<table><tr><th>check<th>kind<th>verdict<th>statistic<th>threshold<th>what was"
         f" seen</tr>{''.join(rows)}</table>{images}"
     )

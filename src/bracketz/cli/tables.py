@@ -207,13 +207,13 @@ def outwards(low: float, high: float | None) -> tuple[str, str]:
 
 
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
-    from bracketz.core.results import plus_minus
+    from bracketz.core.results import percent, plus_minus
     from bracketz.inference.comparison import strength
 
     table = plain_table(
         Column("model", overflow="fold"),
         Column("log evidence", no_wrap=True),
-        Column(f"{answer.confidence:.0%} interval", no_wrap=True),
+        Column(f"{percent(answer.confidence)} interval", no_wrap=True),
         Column("behind", no_wrap=True),
         Column("prob.", no_wrap=True),
         "evidence against",
@@ -251,7 +251,7 @@ def print_comparison(answer: "Comparison", standardized: bool) -> None:
     best = answer.best.evidence.certificate
     say(
         f"Certified: the log evidence of {answer.best.name} is at least {best.low:.1f}, with"
-        f" {best.confidence:.0%} confidence."
+        f" {percent(best.confidence)} confidence."
     )
     if answer.twins:
         covered = sum(c.evidence.twins.covered for c in answer.candidates if c.evidence.twins)
@@ -286,6 +286,8 @@ def print_sweep(answer: "Sweep") -> None:
 
 
 def print_check(answer: "Report", folder) -> None:
+    from bracketz.core.results import percent
+
     table = plain_table(
         "check",
         "kind",
@@ -316,8 +318,8 @@ def print_check(answer: "Report", folder) -> None:
     rest = f"; {left} were not run after the failure (--all runs them)" if left else ""
     console.print(
         f"{run} checks, {len(answer.failures)} failed{rest}. Exact checks compare numbers up to"
-        f" rounding; p-values share a false-alarm rate of {answer.false_alarm_rate:.0%} for the"
-        " whole run.",
+        " rounding; p-values share a false-alarm rate of"
+        f" {percent(answer.false_alarm_rate)} for the whole run.",
     )
     if folder is not None:
         console.print(f"pictures and numbers: open {folder}/report.html")

@@ -160,7 +160,7 @@ class Estimate:
             ("log evidence", f"{self.log_ml:.2f}" + f" {plus_minus(self.standard_error)}" * known),
             *([] if known else [("error bar", f"none: {why}" if why else "none")]),
             ("side", f"{self.side}: {self.side.meaning}"),
-            *([(f"{c.confidence:.0%} certificate", f"at least {c.low:.2f}")] if c else []),
+            *([(f"{percent(c.confidence)} certificate", f"at least {c.low:.2f}")] if c else []),
             (
                 "one trial",
                 f"{mean:.2f} on average, 95 % interval for that mean [{low:.2f}, {high:.2f}]",
@@ -350,6 +350,19 @@ def plus_minus(error: float) -> str:
     if error >= 1:
         return f"± {error:.1f}" if error < 10 else f"± {error:.0f}"
     return f"± {error:.2f}" if error >= 0.1 else f"± {error:.1g}"
+
+
+def percent(probability: float) -> str:
+    """A confidence or a rate in percent, never rounded to certainty.
+
+    Example:
+        >>> from bracketz.core.results import percent
+        >>> percent(0.9), percent(0.999), percent(0.004)
+        ('90%', '99.9%', '0.4%')
+    """
+    allowed = 0.01 * min(probability, 1 - probability)
+    texts = (f"{100 * probability:.{digits}f}" for digits in range(16))
+    return next(t for t in texts if abs(float(t) / 100 - probability) <= allowed + 1e-16) + "%"
 
 
 def html_table(title: str, rows: list[tuple[str, str]]) -> str:

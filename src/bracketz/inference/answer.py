@@ -14,6 +14,7 @@ from bracketz.core.results import (
     Seconds,
     finite_json,
     html_table,
+    percent,
     plus_minus,
     preparation_rows,
 )
@@ -296,7 +297,7 @@ class Sandwich:
             ("upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)}"),
             ("gap", f"{self.gap:.2f} nats (goal {self.target:g})"),
             (f"log evidence ({by})", f"{self.log_ml:.2f} {plus_minus(self.standard_error)}"),
-            (f"{c.confidence:.0%} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
+            (f"{percent(c.confidence)} certificate", f"[{c.low:.2f}, {c.high:.2f}]"),
             *([] if jeffreys is None else [("Jeffreys bound", f"{jeffreys:.2f} nats, one chain")]),
             ("distributions", f"{self.distributions:,} x {self.chains} chains, both ways"),
             *preparation_rows(self.preparation),

@@ -5,7 +5,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table, plus_minus
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table, percent, plus_minus
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,16 @@ class Information:
             rows += [
                 (name, f"{a.estimate:.3f} {plus_minus(a.standard_error)} nats"),
                 ("  bounds, averaged", f"{a.lower:.3f} to {a.upper:.3f}"),
-                (f"  {a.confidence:.0%} interval", f"[{a.low:.3f}, {a.high:.3f}] (asymptotic)"),
+                (
+                    f"  {percent(a.confidence)} interval",
+                    f"[{a.low:.3f}, {a.high:.3f}] (asymptotic)",
+                ),
             ]
         if self.certificate is not None and self.within is not None:
             c, (low, high) = self.certificate, self.within
             rows.append(
                 (
-                    f"  {c.confidence:.0%} certificate",
+                    f"  {percent(c.confidence)} certificate",
                     f"[{c.low:.3f}, {c.high:.3f}] (if -log p(y) is in [{low:g}, {high:g}])",
                 )
             )

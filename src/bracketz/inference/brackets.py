@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bracketz.core.results import Seconds, finite_json, html_table
+from bracketz.core.results import Seconds, finite_json, html_table, percent
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Brackets:
             ]
         told += [
             (
-                f"{self.confidence:.0%} interval of the mean",
+                f"{percent(self.confidence)} interval of the mean",
                 f"[{self.mean_low:.3f}, {high}] ({rests_on})",
             ),
             ("distributions", f"{self.distributions:,}"),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bracketz._version import __version__
-from bracketz.core.results import Seconds, finite_json, html_table
+from bracketz.core.results import Seconds, finite_json, html_table, percent
 from bracketz.core.weights import normalised
 from bracketz.inference.interval import Evidence, Interval
 
@@ -188,8 +188,8 @@ class Comparison:
             lead = certain_lead([c.range for c in self.candidates])
             return (
                 f"decided: {best.name}, ahead of every other by at least {lead:.1f} nats"
-                f" ({strength(lead)}), by intervals of {self.confidence:.0%} each; conditional on"
-                f" the forward runs having found every region that matters{checked}."
+                f" ({strength(lead)}), by intervals of {percent(self.confidence)} each; conditional"
+                f" on the forward runs having found every region that matters{checked}."
             )
         rivals = self.rivals
         names = ", ".join(c.name for c in rivals[:3])

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 from bracketz._version import __version__
-from bracketz.core.results import Seconds, finite_json, html_table, plus_minus
+from bracketz.core.results import Seconds, finite_json, html_table, percent, plus_minus
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Quality:
                 (
                     "Jeffreys bound" if length is None else f"{length:,} distributions",
                     f"{one.jeffreys:.3g} {plus_minus(one.standard_error)} nats,"
-                    f" {one.confidence:.0%} interval [{one.low:.3g}, {one.high:.3g}]"
+                    f" {percent(one.confidence)} interval [{one.low:.3g}, {one.high:.3g}]"
                     f" (asymptotic); total variation at most {one.total_variation:.2f}",
                 )
             )

@@ -11,6 +11,7 @@ from bracketz.core.results import (
     Seconds,
     finite_json,
     html_table,
+    percent,
     plus_minus,
     preparation_rows,
 )
@@ -253,8 +254,9 @@ class Evidence:
         """The answer in words that can be quoted."""
         c, i, m = self.certificate, self.interval, self.meetings
         said = [
-            f"Certified: log p(y) >= {c.low:.2f} with {c.confidence:.0%} confidence, by betting on"
-            f" {self.chains:,} independent annealing runs of {self.distributions:,} distributions."
+            f"Certified: log p(y) >= {c.low:.2f} with {percent(c.confidence)} confidence, by"
+            f" betting on {self.chains:,} independent annealing runs of"
+            f" {self.distributions:,} distributions."
         ]
         met = (
             f"{m.met} of {m.pairs} pairs of chains with lag {m.lag} met within their"
@@ -266,7 +268,7 @@ class Evidence:
             said.append(f"No upper bound: {self.reason}. {met}.")
         else:
             said.append(
-                f"Conditional: {i.low:.2f} <= log p(y) <= {i.high:.2f} with {i.confidence:.0%}"
+                f"Conditional: {i.low:.2f} <= log p(y) <= {i.high:.2f} with {percent(i.confidence)}"
                 f" confidence, if the forward runs have found every region that matters, in about"
                 f" its weight. {met}; by the weights an end of a chain is an estimated"
                 f" {max(self.total_variation, 1e-12):.1g} or less from the posterior in total"
@@ -292,9 +294,9 @@ class Evidence:
                 point + (" (conditional)" if i.high is not None else ", a lower bound"),
             ),
             ("lower bound", f"{self.lower:.2f} {plus_minus(self.lower_error)}"),
-            (f"{c.confidence:.0%} certificate", f"at least {c.low:.2f} (certified)"),
+            (f"{percent(c.confidence)} certificate", f"at least {c.low:.2f} (certified)"),
             ("upper bound", upper + (" (conditional)" if i.high is not None else "")),
-            (f"{i.confidence:.0%} interval", f"{both} ({self.sides})"),
+            (f"{percent(i.confidence)} interval", f"{both} ({self.sides})"),
             *([("condition", self.condition)] if self.condition else []),
             ("meetings", f"{m.met} of {m.pairs} pairs, {waited}"),
             (

@@ -27,7 +27,7 @@ import numpy as np
 
 from bracketz.core.betting import betting_bound
 from bracketz.core.model import Model, State
-from bracketz.core.results import Combine, check_confidence, plus_minus
+from bracketz.core.results import Combine, check_confidence, percent, plus_minus
 from bracketz.core.validation import check_seed, require_at_least, require_efforts
 from bracketz.core.weights import PointEstimate, bennett, log_mean
 from bracketz.engine.anneal import FromStates
@@ -294,7 +294,7 @@ class Procedure:
             said = (
                 f"by the weights even one chain of {found.meetings.length:,} proposals may end"
                 f" {found.meetings.total_variation:.2g} from the posterior in total variation, and"
-                f" an interval of {self.settings.confidence:.0%} can afford"
+                f" an interval of {percent(self.settings.confidence)} can afford"
                 f" {MOST_FAR * self.settings.fail:.2g}"
             )
             wide = spread(found.forward)

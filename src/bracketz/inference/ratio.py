@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table, plus_minus
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table, percent, plus_minus
 from bracketz.inference.interval import CONDITION, Interval
 
 
@@ -111,7 +111,7 @@ class Fractional:
             lower += " (conditional)" * (self.kind.lower == "conditional")
         conditional = []
         if i is not None and i.high is not None:
-            name = f"{i.confidence:.0%} interval"
+            name = f"{percent(i.confidence)} interval"
             conditional = [(name, f"[{i.low:.2f}, {i.high:.2f}] (lower end conditional)")]
         return [
             ("training data", trained),
@@ -120,7 +120,7 @@ class Fractional:
             ("upper bound", f"{self.upper:.2f} {plus_minus(self.upper_error)}"),
             *conditional,
             (
-                f"{c.confidence:.0%} certificate",
+                f"{percent(c.confidence)} certificate",
                 f"[{c.low:.2f}, {c.high:.2f}] (certified, the lower end by {self.certified_by})",
             ),
             ("all data", _between(self.whole)),

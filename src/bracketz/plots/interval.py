@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bracketz.core.results import percent
 from bracketz.plots.canvas import figure_and_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
 
@@ -39,7 +40,7 @@ def interval(answer, ax=None):
             alpha=0.35,
             hatch="///",
             lw=0,
-            label=f"{found.confidence:.0%} interval, conditional",
+            label=f"{percent(found.confidence)} interval, conditional",
         )
         axis.axhline(found.high, color=UPPER, lw=1.2, ls="--")
     certificate = answer.certificate
@@ -47,7 +48,7 @@ def interval(answer, ax=None):
         certificate.low,
         color=LOWER,
         lw=2,
-        label=f"{certificate.confidence:.0%} certificate, certified",
+        label=f"{percent(certificate.confidence)} certificate, certified",
     )
     axis.axhline(
         answer.log_ml, color=TRUTH, lw=1, ls=":", label=f"log evidence {answer.log_ml:.2f}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bracketz.core.results import percent
 from bracketz.errors import InputError
 from bracketz.plots.canvas import figure_and_axes, stacked_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
@@ -43,7 +44,7 @@ def closing_bounds(answer, ax=None):
         color=TRUTH,
         alpha=0.08,
         lw=0,
-        label=f"{certificate.confidence:.0%} certificate",
+        label=f"{percent(certificate.confidence)} certificate",
     )
     axis.axhline(
         answer.log_ml, color=TRUTH, lw=1, ls="--", label=f"log evidence {answer.log_ml:.1f}"

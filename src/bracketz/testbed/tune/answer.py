@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bracketz._version import __version__
-from bracketz.core.results import finite_json, html_table
+from bracketz.core.results import finite_json, html_table, percent
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class TunedSettings:
             gain = "none: the default settings are the best found"
         elif g is not None:
             gain = "at least " * g.at_least + (
-                f"{g.ratio:.2f} times, {g.confidence:.0%} interval [{g.low:.2f}, {g.high:.2f}]"
+                f"{g.ratio:.2f} times, {percent(g.confidence)} interval [{g.low:.2f}, {g.high:.2f}]"
                 " (bootstrap)"
             )
         return [
