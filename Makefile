@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fast lint docs tutorials readme dist matrix bench honesty mutants mutants-random guards fuzz chaos clean
+.PHONY: demo test fast lint docs tutorials readme reproduce-quick dist matrix bench honesty mutants mutants-random guards fuzz chaos clean
 demo: $(READY)
 	$(BIN)/bracketz demo --out demo --force
 
@@ -34,6 +34,11 @@ tutorials: $(READY)
 # The README's table against what the demo prints; about a minute.
 readme: $(READY)
 	$(BIN)/python scripts/readme.py
+
+# The paper in minutes, and whether its verdicts agree with those of the committed full run.
+reproduce-quick: $(READY)
+	$(BIN)/bracketz reproduce grosse2015 --preset quick --out reproduce-quick
+	$(BIN)/python papers/grosse2015/agree.py reproduce-quick/ledger.json papers/grosse2015/results/ledger.json
 
 # Wheel and sdist, each installed into an empty environment and tried.
 dist: $(READY)
@@ -70,7 +75,7 @@ fuzz: $(READY)
 
 # Commands killed at random moments and resumed, 50 times each; an hour or two on 2 cores.
 chaos: $(READY)
-	$(BIN)/python scripts/chaos.py --seed $(SEED) --kills $(or $(COUNT),50)
+	$(BIN)/python scripts/chaos.py --seed $(SEED) --count $(or $(COUNT),50)
 
 # Exact versions from constraints.txt: what the tests run on.
 $(READY): pyproject.toml constraints.txt
@@ -80,4 +85,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo site dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site dist reproduce-quick .pytest_cache .mypy_cache .ruff_cache

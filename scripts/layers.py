@@ -18,7 +18,7 @@ BEGIN, END = "<!-- layers: begin (scripts/layers.py --write) -->\n", "<!-- layer
 #: From the ground up. A package imports packages of lower layers only; those of one layer do not
 #: know each other.
 LAYERS = (
-    ("errors", "caches", "_version"),
+    ("errors", "caches", "wording", "_version"),
     ("outputs",),
     ("plots", "registry", "interchange"),
     ("core",),

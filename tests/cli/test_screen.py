@@ -282,7 +282,7 @@ def test_ctrl_c_says_how_to_go_on(screen, monkeypatch, capsys):
 
 def test_numbers_are_never_rounded_to_more_than_is_known():
     from bracketz.cli.tables import outwards
-    from bracketz.core.results import plus_minus
+    from bracketz.wording import plus_minus
 
     assert outwards(-504.61, -504.59) == ("-504.7", "-504.5")
     assert outwards(-math.inf, None) == ("-inf", "no bound")

@@ -25,7 +25,7 @@ from bracketz import (
 )
 from bracketz.cli import experiment_tables as show_experiment
 from bracketz.errors import InputError
-from bracketz.papers import PAPERS, spec_file
+from bracketz.papers import PAPERS
 from bracketz.testbed import read_frames
 from bracketz.testbed.analysis import measures
 from bracketz.testbed.analysis import status as progress_report
@@ -148,10 +148,10 @@ def test_a_fit_may_be_just_a_name():
 
 
 def test_tasks_of_a_spec_are_what_they_were_before_there_were_fits(monkeypatch):
-    """The ids that quick.toml had then, under that version: finished stores stay finished."""
+    """The ids of a spec of then, under that version: finished stores stay finished."""
     monkeypatch.setattr(tasks, "__version__", "0.1.0")
     before = Path(__file__).with_name("quick_tasks.txt").read_text().split()
-    entries = expand(read(spec_file("grosse2015", "quick")))
+    entries = expand(read(Path(__file__).with_name("quick_before.toml")))
     assert sorted({e.task.id for e in entries if e.role != "cross"}) == before
     assert len([e for e in entries if e.role == "cross"]) == 9
 

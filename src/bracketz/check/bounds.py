@@ -9,11 +9,12 @@ from bracketz.check.pairs import affordable, both_directions
 from bracketz.check.report import Check, Finding, Kind
 from bracketz.check.statistics import bonferroni
 from bracketz.check.subject import Subject
-from bracketz.core.results import Certificate, Combine, percent
+from bracketz.core.results import Certificate, Combine
 from bracketz.data.simulate import simulate
 from bracketz.inference.sandwich import sandwich
 from bracketz.paths import Tempered
 from bracketz.plots.kit import calibration
+from bracketz.wording import percent
 
 CONFIDENCE = 0.8
 

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 from bracketz.check.report import Report
-from bracketz.core.results import percent
 from bracketz.outputs import write_text
 from bracketz.plots.canvas import save_figure
+from bracketz.wording import percent
 
 
 def write_pages(report: Report, folder: Path) -> list[Path]:

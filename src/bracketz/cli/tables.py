@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bracketz.cli.screen import Screen
 from bracketz.cli.words import translated
+from bracketz.wording import percent, plus_minus
 
 if TYPE_CHECKING:
     from bracketz.check import Report
@@ -207,7 +208,6 @@ def outwards(low: float, high: float | None) -> tuple[str, str]:
 
 
 def print_comparison(answer: "Comparison", standardized: bool) -> None:
-    from bracketz.core.results import percent, plus_minus
     from bracketz.inference.comparison import strength
 
     table = plain_table(
@@ -286,7 +286,6 @@ def print_sweep(answer: "Sweep") -> None:
 
 
 def print_check(answer: "Report", folder) -> None:
-    from bracketz.core.results import percent
 
     table = plain_table(
         "check",

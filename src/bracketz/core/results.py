@@ -13,6 +13,7 @@ from bracketz._version import __version__
 from bracketz.core.betting import betting_bound
 from bracketz.core.weights import log_mean, log_mean_error, student
 from bracketz.errors import InputError
+from bracketz.wording import percent, plus_minus
 
 
 class Side(enum.StrEnum):
@@ -341,28 +342,6 @@ def finite_json(tree):
     if isinstance(tree, float) and not math.isfinite(tree):
         return None
     return tree
-
-
-def plus_minus(error: float) -> str:
-    """An error bar in words: never 0, and said where there is none."""
-    if not 0 < error < math.inf:
-        return "(no error bar)"
-    if error >= 1:
-        return f"± {error:.1f}" if error < 10 else f"± {error:.0f}"
-    return f"± {error:.2f}" if error >= 0.1 else f"± {error:.1g}"
-
-
-def percent(probability: float) -> str:
-    """A confidence or a rate in percent, never rounded to certainty.
-
-    Example:
-        >>> from bracketz.core.results import percent
-        >>> percent(0.9), percent(0.999), percent(0.004)
-        ('90%', '99.9%', '0.4%')
-    """
-    allowed = 0.01 * min(probability, 1 - probability)
-    texts = (f"{100 * probability:.{digits}f}" for digits in range(16))
-    return next(t for t in texts if abs(float(t) / 100 - probability) <= allowed + 1e-16) + "%"
 
 
 def html_table(title: str, rows: list[tuple[str, str]]) -> str:

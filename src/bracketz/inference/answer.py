@@ -9,17 +9,10 @@ import numpy as np
 
 from bracketz._version import __version__
 from bracketz.core.path import Path
-from bracketz.core.results import (
-    Certificate,
-    Seconds,
-    finite_json,
-    html_table,
-    percent,
-    plus_minus,
-    preparation_rows,
-)
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table, preparation_rows
 from bracketz.engine.recorder import edges_in_cells, inverse_temperatures
 from bracketz.inference.plan import Seen, spread
+from bracketz.wording import percent, plus_minus
 
 
 @dataclass(frozen=True)

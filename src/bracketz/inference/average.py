@@ -5,7 +5,8 @@ import dataclasses
 from dataclasses import dataclass
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table, percent, plus_minus
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table
+from bracketz.wording import percent, plus_minus
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bracketz.core.results import Seconds, finite_json, html_table, percent
+from bracketz.core.results import Seconds, finite_json, html_table
+from bracketz.wording import percent
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bracketz._version import __version__
-from bracketz.core.results import Seconds, finite_json, html_table, percent
+from bracketz.core.results import Seconds, finite_json, html_table
 from bracketz.core.weights import normalised
 from bracketz.inference.interval import Evidence, Interval
+from bracketz.wording import percent
 
 #: Kass and Raftery (1995), as in the paper: log10 of the evidence ratio from which each word
 #: applies.

@@ -16,7 +16,7 @@ import numpy as np
 
 from bracketz.core.model import Model
 from bracketz.core.precision import double_precision
-from bracketz.core.results import Combine, Seconds, finite_json, html_table, plus_minus
+from bracketz.core.results import Combine, Seconds, finite_json, html_table
 from bracketz.core.validation import check_seed, require_at_least
 from bracketz.data.dataset import as_data
 from bracketz.data.identity import model_label
@@ -27,6 +27,7 @@ from bracketz.errors import InputError
 from bracketz.models.factored import Factored
 from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
+from bracketz.wording import plus_minus
 
 #: Keeps the choice of draws apart from every run's randomness.
 DRAWS = 0xD4A5

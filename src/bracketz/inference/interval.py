@@ -11,10 +11,9 @@ from bracketz.core.results import (
     Seconds,
     finite_json,
     html_table,
-    percent,
-    plus_minus,
     preparation_rows,
 )
+from bracketz.wording import percent, plus_minus
 
 #: What an upper bound by coupled chains rests on.
 CONDITION = (

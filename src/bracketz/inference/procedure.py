@@ -27,7 +27,7 @@ import numpy as np
 
 from bracketz.core.betting import betting_bound
 from bracketz.core.model import Model, State
-from bracketz.core.results import Combine, check_confidence, percent, plus_minus
+from bracketz.core.results import Combine, check_confidence
 from bracketz.core.validation import check_seed, require_at_least, require_efforts
 from bracketz.core.weights import PointEstimate, bennett, log_mean
 from bracketz.engine.anneal import FromStates
@@ -41,6 +41,7 @@ from bracketz.inference.plan import PREDICTABLE, Seen, converged, plan, scaled, 
 from bracketz.models.factored import Prepared
 from bracketz.models.prepared import prepare
 from bracketz.paths import Tempered
+from bracketz.wording import percent, plus_minus
 
 #: Shares of the failure probability: of the lower side; what the distance may take; what a plan
 #: lets it take. The rest is the upper side's.

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bracketz._version import __version__
-from bracketz.core.results import Certificate, Seconds, finite_json, html_table, percent, plus_minus
+from bracketz.core.results import Certificate, Seconds, finite_json, html_table
 from bracketz.inference.interval import CONDITION, Interval
+from bracketz.wording import percent, plus_minus
 
 
 class Side(NamedTuple):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from bracketz.core.results import percent
 from bracketz.plots.canvas import figure_and_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
+from bracketz.wording import percent
 
 
 def interval(answer, ax=None):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bracketz.core.results import percent
 from bracketz.errors import InputError
 from bracketz.plots.canvas import figure_and_axes, stacked_axes
 from bracketz.plots.style import LOWER, TRUTH, UPPER
+from bracketz.wording import percent
 
 
 def closing_bounds(answer, ax=None):

@@ -57,8 +57,11 @@ class Store:
             columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
             self._connection.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns})")
             found = [row[1] for row in self._connection.execute("PRAGMA table_info(runs)")]
+        except sqlite3.OperationalError as error:
+            raise _unwritable(path, error) from None
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path} is no store of the league: {error}") from None
+        self.path = path
         if found != list(COLUMNS):
             raise InputError(f"{path} was written by another version; name another folder")
 
@@ -74,8 +77,7 @@ class Store:
 
     def forget(self, runs: set[str]) -> None:
         """Rows to be made again."""
-        with self._connection:
-            self._connection.executemany("DELETE FROM runs WHERE run = ?", [(r,) for r in runs])
+        self._write("DELETE FROM runs WHERE run = ?", [(run,) for run in runs])
 
     def add(self, row: dict[str, Any]) -> None:
         """One row; unknown keys are refused."""
@@ -85,8 +87,15 @@ class Store:
             json.dumps(row.get(name)) if name in JSON_COLUMNS else row.get(name) for name in COLUMNS
         ]
         marks = ", ".join("?" * len(COLUMNS))
-        with self._connection:
-            self._connection.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", values)
+        self._write(f"INSERT OR REPLACE INTO runs VALUES ({marks})", [values])
+
+    def _write(self, statement: str, rows: list) -> None:
+        """All or nothing; a disk that is full is one sentence."""
+        try:
+            with self._connection:
+                self._connection.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            raise _unwritable(self.path, error) from None
 
     def rows(self) -> pd.DataFrame:
         """All of them, JSON unpacked."""
@@ -100,3 +109,7 @@ class Store:
                 )
                 frame[name] = pd.Series(found, index=frame.index, dtype=object)
         return frame
+
+
+def _unwritable(path: Path, error: Exception) -> InputError:
+    return InputError(f"cannot write to {path}: {error}; check the disk and its rights")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bracketz._version import __version__
-from bracketz.core.results import finite_json, html_table, percent
+from bracketz.core.results import finite_json, html_table
+from bracketz.wording import percent
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""How answers say their numbers."""
+"""How answers say their confidences; error bars are in tests/cli/test_screen.py."""
 
 import pytest
 
-from bracketz.core.results import percent, plus_minus
+from bracketz.wording import percent
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,3 @@ from bracketz.core.results import percent, plus_minus
 )
 def test_percent_is_never_rounded_to_certainty(probability, text):
     assert percent(probability) == text
-
-
-@pytest.mark.parametrize("error", [1e-12, 0.004, 0.2, 3.0, 40.0])
-def test_error_bars_are_never_zero(error):
-    assert float(plus_minus(error).removeprefix("± ")) > 0
-
-
-def test_no_error_bar_is_said():
-    assert plus_minus(float("inf")) == plus_minus(0.0) == "(no error bar)"
