@@ -173,7 +173,7 @@ def truth(
     from bracketz.testbed.league.catalogue import catalogue
 
     known = catalogue(add or ())
-    names = problems.split(",") if problems else list(known.problems)
+    names = named(problems) or list(known.problems)
     wanted = [known.problem(name) for name in names]
     ours = [problem.name for problem in wanted if problem.shipped and problem.suite == "league"]
     if out is None and ours:
@@ -204,11 +204,14 @@ def truth(
 
 
 def _installed(tool: Any) -> bool:
-    from bracketz.testbed.league.environments import python_of
+    from bracketz.testbed.league.environments import ready
 
-    if tool.lock is None:
-        return True
-    return tool.lock.is_file() and python_of(tool) is not None and tool.missing() is None
+    return (tool.lock is None or tool.lock.is_file()) and ready(tool) is not None
+
+
+def named(text: str | None) -> list[str] | None:
+    """Names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()] if text else None
 
 
 def note(text: str, quiet: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from bracketz.cli import league_tables
 from bracketz.cli.command import Command
-from bracketz.cli.league import Added, Seed, as_json, league, note
+from bracketz.cli.league import Added, Seed, as_json, league, named, note
 from bracketz.cli.names import one_of
 from bracketz.cli.options import Json, Scheduler, Workers
 
@@ -60,6 +60,10 @@ def run(
         float | None,
         typer.Option(metavar="SECONDS", help="Begin no run after this long.", show_default="never"),
     ] = None,
+    retry: Annotated[
+        bool,
+        typer.Option("--retry", help="Make runs again that failed, or whose process was killed."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many runs are left, and how long.")
     ] = False,
@@ -88,9 +92,9 @@ def run(
     runs = plan(
         known,
         chosen,
-        tools=_tools(known, _names(tools), anywhere=dry_run or scheduler is not None),
-        problems=_names(problems),
-        settings=_names(settings),
+        tools=_tools(known, named(tools), anywhere=dry_run or scheduler is not None),
+        problems=named(problems),
+        settings=named(settings),
         datasets=datasets,
     )
     limits = _limits(chosen.limits, max_seconds, max_memory, cores)
@@ -102,6 +106,8 @@ def run(
         executor = _executor(stack, workers, scheduler, json)
         own_folder(out)
         store = stack.enter_context(Store(out / "league.db", create=True))
+        if retry:
+            store.forget(store.done(("failed", "killed")))
         standing = run_league(
             runs,
             store,
@@ -115,7 +121,9 @@ def run(
         as_json(told)
     else:
         if standing.missing:
-            _say(f"not made, for want of an environment: {', '.join(standing.missing)}")
+            _say(f"not made, for want of an environment or more: {', '.join(standing.missing)}")
+        if standing.lost:
+            _say(f"{standing.lost} runs were lost with their workers; run this again to make them")
         _say(
             f"{standing.done} of {standing.total} runs done, {standing.ran} of them now; next:"
             f" bracketz league report --out {out}"
@@ -157,20 +165,22 @@ def report(
     _say(f"{len(written)} files written; open {out / 'index.html'}")
 
 
-def _tools(known: Any, named: list[str] | None, *, anywhere: bool) -> list[str]:
+def _tools(known: Any, wanted: list[str] | None, *, anywhere: bool) -> list[str]:
     """Those that were named, else those whose environments are there; refuses what was named and
     is not there, unless it may be elsewhere."""
     from bracketz.errors import InputError
-    from bracketz.testbed.league.environments import python_of
+    from bracketz.testbed.league.environments import python_of, ready
 
-    if named is None:
-        return [name for name, tool in known.tools.items() if anywhere or python_of(tool)]
-    for name in named:
-        if not anywhere and python_of(known.tool(name)) is None:
+    if wanted is None:
+        return [name for name, tool in known.tools.items() if anywhere or ready(tool)]
+    for name in () if anywhere else wanted:
+        if python_of(known.tool(name)) is None:
             raise InputError(
                 f"{name} has no environment; make one with: bracketz league install {name}"
             )
-    return named
+        if (sentence := known.tool(name).missing()) is not None:
+            raise InputError(f"{name} is {sentence}")
+    return wanted
 
 
 def _limits(usual: Any, seconds: float | None, memory: float | None, cores: int) -> Any:
@@ -228,10 +238,6 @@ def _foretell(runs: list[Any], limits: Any, out: Path, workers: int, json: bool)
 
 def _time(hours: float) -> str:
     return f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.0f} min"
-
-
-def _names(text: str | None) -> list[str] | None:
-    return [name.strip() for name in text.split(",") if name.strip()] if text else None
 
 
 def _say(text: str) -> None:

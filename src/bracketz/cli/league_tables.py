@@ -80,8 +80,8 @@ def print_standings(lines: list[dict[str, Any]]) -> None:
     print_lines(heads, rows)
     Screen().print(
         "near, fair: share of runs within 0.1 and 0.5 nats of the truth; ratio: error over claimed"
-        " error; lies: bars more than three times too small; silent: off by more than 0.5 nats and"
-        " nobody was told"
+        " error; lies: off by more than three combined errors; silent: off by more than 0.5 nats"
+        " and nobody was told"
     )
 
 

@@ -1,5 +1,6 @@
 """A toy tool on a toy problem, one file each: rows of every kind, resumed, judged and reported."""
 
+import dataclasses
 import json
 import os
 import time
@@ -14,11 +15,15 @@ from bracketz.testbed.league import environments, report
 from bracketz.testbed.league.catalogue import catalogue
 from bracketz.testbed.league.plan import PRESETS, plan
 from bracketz.testbed.league.process import Limits
-from bracketz.testbed.league.run import run_league
+from bracketz.testbed.league.run import LOST, run_league
 from bracketz.testbed.league.store import Store
 
 LIMITS = Limits(seconds=20.0, memory=4.0)
 QUIET = ["default", "wrong", "warns", "raises", "nothing", "eats", "dies"]
+
+ROW = {"tool": "toy-tool", "setting": "default", "settings": {}, "problem": "toy",
+       "suite": "league", "data_seed": 0, "data": "", "seed": 0, "status": "done", "log_z": 0.0,
+       "message": None, "wall_seconds": 0.0}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,47 @@ def test_a_row_says_what_made_it(rows):
     assert row.versions["numpy"] and row.settings == {"draws": 20_000}
     assert row.limit_seconds == LIMITS.seconds and row.cores == 1
     assert rows.warnings["warns"] == ["beware"] and rows.warnings["default"] == []
+
+
+def test_a_run_that_is_lost_takes_no_other_with_it(league, tmp_path):
+    """A worker that died is one run to make another day; a tool that is not ready is all of its."""
+    _, runs, _ = league
+
+    def executor(due):
+        for k, one in enumerate(due):
+            yield one, LOST if k == 0 else None if k == 2 else {"run": one.key} | ROW
+
+    with Store(tmp_path / "league.db", create=True) as store:
+        standing = run_league(runs, store, LIMITS, executor=executor)
+    assert (standing.lost, standing.ran, standing.done) == (1, 1, 1)
+    assert standing.missing == ("toy-tool",)
+
+
+def test_a_tool_that_lacks_something_is_not_run(league, tmp_path, monkeypatch):
+    """And has no rows that count against it."""
+    known, runs, _ = league
+    poor = dataclasses.replace(known.tools["toy-tool"], missing=lambda: "not installed: get it")
+    assert environments.python_of(poor) and environments.ready(poor) is None
+    asked = [dataclasses.replace(run, tool=poor) for run in runs]
+    with Store(tmp_path / "league.db", create=True) as store:
+        standing = run_league(asked, store, LIMITS)
+        assert not store.done()
+    assert (standing.ran, standing.missing) == (0, ("toy-tool",))
+
+
+def test_another_likelihood_is_another_run(league, files, tmp_path):
+    """On the same data: the problem's file is in the key."""
+    _, runs, _ = league
+    (tmp_path / "toy_problem.py").write_text(PROBLEM.replace("theta), axis", "1.0 * theta), axis"))
+    known = catalogue([tmp_path / "toy_problem.py", files[1]])
+    other = dataclasses.replace(runs[0], problem=known.problem("toy"))
+    assert other.key("data", LIMITS) != runs[0].key("data", LIMITS)
+    assert runs[0].key("data", LIMITS) == runs[0].key("data", LIMITS)
+
+
+def test_what_failed_can_be_made_again(league):
+    with Store(league[2]) as store:
+        assert len(store.done(("failed", "killed"))) == 2 and len(store.done()) == len(QUIET)
 
 
 def test_what_has_a_row_is_not_run_again(league):

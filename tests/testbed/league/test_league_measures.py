@@ -18,7 +18,7 @@ def frame(**columns):
     size = len(columns["log_z"])
     usual = {"tool": "t", "setting": "default", "problem": "p", "suite": "league", "status": "done",
              "error": math.nan, "low": math.nan, "high": math.nan, "seconds": 1.0,
-             "cpu_seconds": 1.0, "calls": 10, "message": None}  # fmt: skip
+             "cpu_seconds": 1.0, "calls": 10, "message": None, "data": ""}  # fmt: skip
     full = {name: [value] * size for name, value in usual.items()}
     full |= {"data_seed": list(range(size)), "warnings": [[] for _ in range(size)]}
     return pd.DataFrame(full | columns)
@@ -45,7 +45,9 @@ def test_intervals_may_have_one_side():
     known = {("p", k): truth(k, 0.0, 0.0) for k in range(4)}
     found = measures.judged(rows, known)
     assert found.inside.tolist() == [True, False, False, True]
-    assert measures.by_tool(found).iloc[0].interval_coverage == 0.5
+    table = measures.by_tool(found).iloc[0]
+    assert (table.intervals, table.interval_coverage) == (2, 0.0)
+    assert (table.bounds, table.bound_coverage) == (2, 1.0)
 
 
 def test_what_gives_no_answer_is_not_near():
@@ -70,8 +72,33 @@ def test_of_runs_made_again_the_last_counts():
     assert measures.latest(rows).log_z.tolist() == [1.0, 3.0]
 
 
-def test_a_bound_on_one_side_excuses_no_value():
-    """Ours are of this kind: certified from below, and 2 nats off."""
-    rows = frame(log_z=[-2.0, -2.0], error=[0.01, 0.01], low=[-3.0, -3.0], high=[math.nan, 1.0])
+@pytest.mark.parametrize(
+    ("error", "high", "silent"),
+    [(math.nan, math.nan, True), (math.nan, 1.0, False), (0.01, 1.0, True), (0.9, 1.0, False)],
+)
+def test_the_error_bar_decides_what_is_silent_where_there_is_one(error, high, silent):
+    """A bound on one side excuses no value, a wide interval no narrow bar."""
+    rows = frame(log_z=[-1.5], error=[error], low=[-3.0], high=[high])
+    found = measures.judged(rows, {("p", 0): truth(0, 0.0, 0.0)})
+    assert found.inside.tolist() == [True] and found.silent.tolist() == [silent]
+
+
+def test_an_error_of_zero_is_a_lie_and_no_crash():
+    rows = frame(log_z=[0.5], error=[0.0])
+    found = measures.judged(rows, {("p", 0): truth(0, 0.0, 0.0)})
+    table = measures.by_tool(found).iloc[0]
+    assert table.lies == 1 and math.isnan(table.ratio)
+
+
+def test_truths_of_other_data_judge_nothing():
+    rows = frame(log_z=[0.5, 0.5], data=["", "other"])
     found = measures.judged(rows, {("p", k): truth(k, 0.0, 0.0) for k in range(2)})
-    assert found.inside.tolist() == [True, True] and found.silent.tolist() == [True, False]
+    assert found.off.isna().tolist() == [False, True]
+
+
+def test_what_tempts_counts_for_the_default():
+    rows = frame(log_z=[0.0, 2.0, 2.0], setting=["default", "tempted", "default"],
+                 suite=["league", "silent", "silent"])  # fmt: skip
+    found = measures.judged(rows, {("p", k): truth(k, 0.0, 0.0) for k in range(3)})
+    table = measures.by_tool(found)
+    assert table.setting.tolist() == ["default"] and table.silent_in_suite.tolist() == [2]

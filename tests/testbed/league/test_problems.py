@@ -7,6 +7,7 @@ import pytest
 
 from bracketz.testbed.league.catalogue import catalogue
 from bracketz.testbed.league.datasets import simulate
+from bracketz.testbed.league.truth import read
 
 KNOWN = catalogue().problems
 NAMES = sorted(KNOWN)
@@ -50,3 +51,21 @@ def test_data_are_always_the_same_and_hide_what_made_them(name, tmp_path):
         assert {key.split(".")[0] for key in file.files} <= {"y", "c"}
         for key in file.files:
             assert not np.array_equal(file[key].ravel(), data.theta)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_quadrature_of_the_hierarchy_is_fine_enough(seed):
+    """Twice as many points change nothing, and the kept truths are these."""
+    problem = KNOWN["hierarchical-50"]
+    data = simulate(problem, seed)
+    coarse, fine = (problem.module.exact(data.y, data.c, points) for points in (401, 801))
+    assert coarse == pytest.approx(fine, abs=1e-6)
+    assert read(problem)[seed].log_z == pytest.approx(coarse, abs=1e-9)
+
+
+def test_kept_truths_are_what_their_formula_gives():
+    for name in NAMES:
+        problem = KNOWN[name]
+        if problem.exact and problem.suite == "league":
+            for seed, truth in read(problem).items():
+                assert truth.log_z == pytest.approx(simulate(problem, seed).exact(), abs=1e-6), name

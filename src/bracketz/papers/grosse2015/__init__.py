@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bracketz.papers.grosse2015.claims import CLAIMS
+from bracketz.papers.grosse2015.explanations import explanations
 from bracketz.papers.grosse2015.printed import CROSS
 from bracketz.testbed.analysis.ledger import Paper
 
@@ -11,4 +12,5 @@ PAPER = Paper(
     {preset: Path(__file__).parent / f"{preset}.toml" for preset in ("quick", "full", "clear")},
     CLAIMS,
     CROSS,
+    explanations,
 )

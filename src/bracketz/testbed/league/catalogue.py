@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from bracketz._version import __version__
 from bracketz.errors import InputError, unknown
 from bracketz.testbed.league.worker import load
 
@@ -59,6 +60,11 @@ class ProblemEntry:
         return self.file.parent == HOME / "problems"
 
     @property
+    def fingerprint(self) -> str:
+        """Of its file: of another likelihood on the same data a row is another row."""
+        return hashlib.sha256(self.file.read_bytes()).hexdigest()[:16]
+
+    @property
     def truths(self) -> Path:
         """Where its truths are kept: with bracketz's own, or beside the file that was added."""
         return (HOME if self.shipped else self.file.parent) / "truths"
@@ -99,8 +105,10 @@ class ToolEntry:
 
     @property
     def fingerprint(self) -> str:
-        """Of its file and its lock: a row counts for what made it."""
-        text = self.file.read_bytes() + (self.lock.read_bytes() if self.lock else b"")
+        """Of its file and its lock, or of bracketz's version where it runs in ours: a row counts
+        for what made it."""
+        text = self.file.read_bytes()
+        text += self.lock.read_bytes() if self.lock else __version__.encode()
         return hashlib.sha256(text).hexdigest()[:16]
 
 

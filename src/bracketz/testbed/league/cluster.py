@@ -18,7 +18,7 @@ from bracketz.testbed.league.catalogue import HOME, catalogue
 from bracketz.testbed.league.datasets import simulate
 from bracketz.testbed.league.plan import Run
 from bracketz.testbed.league.process import Limits
-from bracketz.testbed.league.run import Due, Executor, make
+from bracketz.testbed.league.run import LOST, Due, Executor, make
 
 
 @contextmanager
@@ -60,8 +60,8 @@ def on(client: Any) -> Executor:
                 row = future.result()
             except CancelledError:  # of a future whose scheduler is lost
                 raise gone(client) from None
-            except KilledWorker:  # every worker it was tried on died: left for another day
-                row = None
+            except KilledWorker:  # every worker it was tried on died
+                row = LOST
             future.release()
             fill()
             yield one, row

@@ -33,6 +33,11 @@ def python_of(tool: ToolEntry) -> Path | None:
     return folder / "bin" / "python"
 
 
+def ready(tool: ToolEntry) -> Path | None:
+    """``python_of``, and None as well where the tool lacks something that pip does not bring."""
+    return python_of(tool) if tool.missing() is None else None
+
+
 def install(tool: ToolEntry, say: Callable[[str], None] = lambda text: None) -> Path:
     """Make a tool's environment, unless it is there; its interpreter.
 

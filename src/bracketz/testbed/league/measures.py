@@ -2,15 +2,18 @@
 
 Every error is beside the truth's own uncertainty. A claimed error bar *lies* where the value is off
 by more than three times itself and the truth's error together; a failure is *silent* where a value
-is off by more than half a nat, the tool's error bar does not cover it, and no warning was given.
+is off by more than half a nat, what the tool claims does not cover it, and no warning was given.
+What decides is the error bar, and an interval with both sides where none is claimed.
 """
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from bracketz.testbed.league.plan import DEFAULT
 from bracketz.testbed.league.truth import Truth
 
 #: Nats within which an answer is good, and good enough.
@@ -32,8 +35,9 @@ def latest(rows: pd.DataFrame) -> pd.DataFrame:
 def judged(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> pd.DataFrame:
     """Rows with the truth beside, and what follows; without a truth these are missing."""
     frame = rows.copy()
-    found = [truths.get((p, s)) for p, s in zip(frame.problem, frame.data_seed, strict=True)]
-    usable = [t if t is not None and _usable(t) else None for t in found]
+    places = zip(frame.problem, frame.data_seed, frame.data, strict=True)
+    found = [(truths.get((problem, seed)), data) for problem, seed, data in places]
+    usable = [t if t is not None and t.data == data and _usable(t) else None for t, data in found]
     frame["truth"] = [math.nan if t is None else t.log_z for t in usable]
     frame["truth_error"] = [math.nan if t is None else t.error for t in usable]
     frame["truth_by"] = [None if t is None else t.by for t in usable]
@@ -52,10 +56,10 @@ def judged(rows: pd.DataFrame, truths: dict[tuple[str, int], Truth]) -> pd.DataF
     below = frame.high.isna() | (frame.truth <= frame.high + slack)
     frame["inside"] = _where(above & below, sided)
     warned = frame.warnings.map(bool)
-    # A bound on one side, however true, tells nobody that the value is off.
-    covered = frame.covers.eq(True) | (
-        frame.inside.eq(True) & frame.low.notna() & frame.high.notna()
-    )
+    # A bound on one side, however true, tells nobody that the value is off; nor does a wide
+    # interval beside a narrow error bar.
+    frame["both_sides"] = frame.low.notna() & frame.high.notna()
+    covered = frame.covers.eq(True) | (~claims & frame.inside.eq(True) & frame.both_sides)
     frame["silent"] = answered & (frame.off.abs() > FAIR) & ~warned & ~covered
     return frame
 
@@ -79,10 +83,14 @@ def by_tool(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per tool and setting; RMS errors are over data sets of all problems answered."""
     league = frame[frame.suite == "league"]
     table = _grouped(league, BY_TOOL)
-    silent = frame[frame.suite == "silent"].groupby(BY_TOOL).silent.sum()
-    table["silent_in_suite"] = [
-        int(silent.get((t, s), 0)) for t, s in zip(table.tool, table.setting, strict=True)
-    ]
+    silent = frame[(frame.suite == "silent") & frame.silent]
+    known = set(zip(table.tool, table.setting, strict=True))
+    # What brings a failure about is a setting of the suite alone: it counts for the default.
+    counts = Counter(
+        key if (key := (row.tool, row.setting)) in known else (row.tool, DEFAULT)
+        for row in silent.itertuples()
+    )
+    table["silent_in_suite"] = [counts[key] for key in zip(table.tool, table.setting, strict=True)]
     return table.sort_values(["fair", "near"], ascending=False, ignore_index=True)
 
 
@@ -99,6 +107,7 @@ def _measures(group: pd.DataFrame) -> dict[str, Any]:
     done = group[group.status == "done"]
     off = done.off.dropna()
     claimed = done[done.error.notna() & done.off.notna()]
+    both, one = done.inside[done.both_sides], done.inside[~done.both_sides]
     judgeable = int(group.truth.notna().sum())
     return {
         "runs": len(group),
@@ -113,11 +122,13 @@ def _measures(group: pd.DataFrame) -> dict[str, Any]:
         "rms": _rms(off),
         "worst": float(off.abs().max()) if len(off) else math.nan,
         "claimed": _rms(claimed.error),
-        "ratio": _rms(claimed.off) / _rms(claimed.sigma) if len(claimed) else math.nan,
+        "ratio": _rms(claimed.off) / sigma if (sigma := _rms(claimed.sigma)) > 0 else math.nan,
         "coverage": _mean(claimed.covers.astype(float)),
         "lies": int(claimed.lies.astype(bool).sum()),
-        "intervals": int(done.inside.notna().sum()),
-        "interval_coverage": _mean(done.inside.dropna().astype(float)),
+        "intervals": int(both.notna().sum()),
+        "interval_coverage": _mean(both.dropna().astype(float)),
+        "bounds": int(one.notna().sum()),
+        "bound_coverage": _mean(one.dropna().astype(float)),
         "silent": int(group.silent.sum()),
         "seconds": _median(done.seconds),
         "cpu_seconds": _median(done.cpu_seconds),

@@ -30,7 +30,8 @@ OF_TOOLS: Columns = {
     "ratio": ("error / claimed", 2),
     "coverage": ("95 % bars that cover", 2),
     "lies": ("bars that lie", 0),
-    "interval_coverage": ("intervals that cover", 2),
+    "interval_coverage": ("two-sided intervals that cover", 2),
+    "bound_coverage": ("one-sided bounds that hold", 2),
     "silent": ("silent failures", 0),
     "silent_in_suite": ("silent, suite", 0),
     "seconds": ("seconds", 2),
@@ -75,13 +76,16 @@ def front(found: dict[str, pd.DataFrame], about: dict[str, Any], picture: str) -
     frame = found["runs"]
     league = frame[frame.suite == "league"]
     unjudged = int((league.truth.isna() & (league.status == "done")).sum())
+    limits = " or ".join(about["limits of a run"])
     lead = (
         f"{frame.tool.nunique()} tools on {league.problem.nunique()} problems, {len(league)} runs;"
         f" {int((league.status != 'done').sum())} gave no answer,"
         f" {_count(league.lies.eq(True).sum(), 'error bar lies', 'error bars lie')},"
         f" {_count(league.silent.sum(), 'answer is', 'answers are')} silently wrong by more than"
-        " half a nat."
+        f" half a nat. Limits of a run: {limits}."
     )
+    if len(about["limits of a run"]) > 1:
+        lead += " They were not the same for all, so their answers are not compared fairly."
     if unjudged:
         lead += f" {unjudged} answers have no accepted truth and are not judged."
     if not about["idle"]:
@@ -95,7 +99,8 @@ def front(found: dict[str, pd.DataFrame], about: dict[str, Any], picture: str) -
     body = (
         "<section><h2>Errors against seconds</h2><p>A mark is a tool at a setting: its RMS error"
         " over the data sets that it answered, against its median seconds. A ring: one of its error"
-        " bars lies, being more than three times too small.</p>"
+        " bars lies, being off by more than three combined errors; were it right and errors normal,"
+        " one run in 370 would be.</p>"
         '<div class="scroll"><img class="figure" alt="errors against seconds"'
         f' src="data:image/png;base64,{picture}"></div></section>'
         f"<section><h2>Tools</h2><p>Click a heading to sort.</p>"

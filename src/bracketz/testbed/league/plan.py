@@ -68,6 +68,7 @@ class Run:
             self.setting,
             json.dumps(self.settings, sort_keys=True),
             self.problem.name,
+            self.problem.fingerprint,
             str(self.data_seed),
             data,
             f"{limits.seconds:g} {limits.memory:g} {limits.cores}",

@@ -102,22 +102,34 @@ def write(rows: pd.DataFrame, known: Catalogue, out: Path, *, force: bool = Fals
 
 
 def provenance(frame: pd.DataFrame) -> dict[str, Any]:
-    """Versions, machine and load behind the rows."""
-    versions: dict[str, str] = {}
-    for found in frame.versions.dropna():
-        versions |= {name: value for name, value in found.items() if value}
+    """Versions, limits and load behind the rows; rows do not keep the machine's name, so the one
+    named is where the report was made."""
+    versions: dict[str, dict[str, str]] = {}
+    for tool, found in zip(frame.tool, frame.versions, strict=True):
+        for name, value in (found or {}).items():
+            before = versions.setdefault(str(tool), {}).get(name)
+            told = {value, *(before.split(", ") if before else ())} - {None}
+            versions[tool][name] = ", ".join(sorted(told))
+    limits = sorted({*zip(frame.limit_seconds, frame.limit_memory, frame.cores, strict=True)})
     return {
         "bracketz": __version__,
         "rows": len(frame),
         "first": frame.ended.min(),
         "last": frame.ended.max(),
         "versions": dict(sorted(versions.items())),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "processor": processor(),
+        "limits of a run": [
+            f"{seconds:g} s, {memory:g} GiB, {cores} core{'s' if cores > 1 else ''}"
+            for seconds, memory, cores in limits
+        ],
+        "report made on": {
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "processor": processor(),
+        },
         "load before a run": {
             "median": float(frame.load.median()),
             "largest": float(frame.load.max()),
         },
-        "idle": bool((frame.load <= 0.5).all()),
+        # One run follows another, so the load of the last minute is that of the run before.
+        "idle": bool((frame.load <= frame.cores + 0.5).all()),
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bracketz.testbed.league.datasets import Dataset, simulate
-from bracketz.testbed.league.environments import python_of
+from bracketz.testbed.league.environments import ready
 from bracketz.testbed.league.plan import Run
 from bracketz.testbed.league.process import Limits, run_tool
 from bracketz.testbed.league.store import Store
@@ -46,8 +46,11 @@ class Due(NamedTuple):
     key: str
 
 
-#: Makes runs and yields their rows as they end; None for a run that could not be made where it was
-#: sent to. It takes the next one only when there is a place for it.
+#: Stands for the row of a run that was lost with the process that made it.
+LOST: dict[str, Any] = {}
+#: Makes runs and yields their rows as they end; None for a run whose tool is not ready where it was
+#: sent to, ``LOST`` for one to be made another day. It takes the next one only when there is a
+#: place for it.
 Executor = Callable[[Iterator[Due]], Iterable[tuple[Due, dict[str, Any] | None]]]
 
 
@@ -59,13 +62,16 @@ class Standing:
         total: runs asked for.
         done: of which there are rows.
         ran: made now.
-        missing: tools without an environment; their runs were not made.
+        missing: tools without an environment, or without what it needs besides; their runs were
+            not made.
+        lost: runs lost with a worker; run the league again to make them.
     """
 
     total: int
     done: int
     ran: int
     missing: tuple[str, ...]
+    lost: int = 0
 
 
 def here(due: Iterator[Due]) -> Iterator[tuple[Due, dict[str, Any] | None]]:
@@ -86,12 +92,15 @@ def run_league(
     left = waiting(runs, store.done(), limits)
     done = len(runs) - len(left)
     # Elsewhere the environments are those of the workers.
-    absent = _without_environment(left) if executor is here else set()
+    absent = _not_ready(left) if executor is here else set()
     due = (one for one in left if one.run.tool.name not in absent and not stop())
-    ran = 0
+    ran = lost = 0
     for one, row in executor(due):
         if row is None:
             absent.add(one.run.tool.name)
+            continue
+        if row is LOST:
+            lost += 1
             continue
         store.add(row)
         ran += 1
@@ -101,7 +110,7 @@ def run_league(
             f" {one.run.problem.name}, data {one.run.data_seed}: {row['status']}, {said},"
             f" {row['wall_seconds']:.1f} s"
         )
-    return Standing(len(runs), done + ran, ran, tuple(sorted(absent)))
+    return Standing(len(runs), done + ran, ran, tuple(sorted(absent)), lost)
 
 
 def waiting(runs: list[Run], there: set[str], limits: Limits) -> list[Due]:
@@ -120,9 +129,9 @@ def waiting(runs: list[Run], there: set[str], limits: Limits) -> list[Due]:
 
 
 def make(due: Due) -> dict[str, Any] | None:
-    """The row of a run, made on this machine; None where its tool has no environment here."""
+    """The row of a run, made on this machine; None where its tool is not ready here."""
     run, data, limits, key = due
-    if (python := python_of(run.tool)) is None:
+    if (python := ready(run.tool)) is None:
         return None
     row = begun(run, data, limits) | {"run": key}
     answer = run_tool(run.tool, python, data, run.settings, run.seed, limits)
@@ -149,6 +158,6 @@ def begun(run: Run, data: Dataset, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _without_environment(due: list[Due]) -> set[str]:
+def _not_ready(due: list[Due]) -> set[str]:
     tools = {one.run.tool.name: one.run.tool for one in due}
-    return {name for name, tool in tools.items() if python_of(tool) is None}
+    return {name for name, tool in tools.items() if ready(tool) is None}

@@ -71,9 +71,11 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def done(self) -> set[str]:
-        """Runs that need not be made again: every one that ended, however it ended."""
-        return {row[0] for row in self._connection.execute("SELECT run FROM runs")}
+    def done(self, ended: tuple[str, ...] | None = None) -> set[str]:
+        """Runs that need not be made again: every one that ended, however it ended, or those that
+        ``ended`` so."""
+        rows = self._connection.execute("SELECT run, status FROM runs")
+        return {run for run, status in rows if ended is None or status in ended}
 
     def forget(self, runs: set[str]) -> None:
         """Rows to be made again."""

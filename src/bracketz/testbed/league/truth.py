@@ -186,6 +186,7 @@ def write(
             f" --chains {chains}"
             + (f" --effort {effort}" if effort else "")
             + (" --from-prior" if from_prior else "")
+            + (" --out truths" if problem.shipped else f" --add {problem.file.name}")
         ),
         "device": jax.devices()[0].device_kind,
         "asked": {

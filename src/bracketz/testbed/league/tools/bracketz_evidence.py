@@ -6,7 +6,7 @@ second setting asks for a narrower interval, with more chains and starts (docs/o
 
 TOOL = "bracketz-evidence"
 FAMILY = "annealing and SMC"
-PACKAGES = ["jax"]
+PACKAGES = ["bracketz", "jax"]
 LOCK = None
 CLAIMS = "a value, a standard error and an interval: certified below, conditional above"
 SETTINGS = {"default": {}, "accurate": {"gap": 0.2, "chains": 256, "starts": 32}}
