@@ -4,8 +4,9 @@
 
 The paper prints no hyperparameters. It prints numbers that depend on them: its cross-model table
 (the log evidence of each data set under the three models, hyperparameters inferred) and the number
-of steps of nested sampling with 5 transitions per step. This search was run before any claim was
-looked at under the settings it found; they are frozen in ``full.toml`` and ``quick.toml``.
+of steps of nested sampling with 5 transitions per step. This search was run before any
+claim that is not about these numbers was looked at under its settings; they are frozen in
+``full.toml`` and ``quick.toml``.
 
 Per model a grid over the ratio of signal to noise variance, r = Var(signal) / Var(noise); for
 binary attributes also over the attributes' probability. (Signal: ``center_variance``; K s_u^2

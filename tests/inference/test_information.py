@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import bracketz as bz
-from bracketz.inference.information import _average, _certificate, _log_likelihood, _seed_of
+from bracketz.inference.information import DATASETS, _average, _certificate, _log_likelihood
+from bracketz.inference.over_data_sets import seed_of
 from tiny_instances import TINY
 
 CHANNEL = runpy.run_path(Path(__file__).parents[2] / "examples/information/channel.py")["Channel"]()
@@ -101,7 +102,7 @@ def test_bounds_of_every_data_set_against_exact_evidence():
     answer = bz.mutual_information(model, *shape, datasets=8, chains=25)
     exact = np.array(
         [
-            model.exact_evidence(bz.simulate(model, *shape, seed=_seed_of(0, number)).y)
+            model.exact_evidence(bz.simulate(model, *shape, seed=seed_of(0, DATASETS, number)).y)
             for number in range(1, 9)
         ]
     )

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import bracketz as bz
+from bracketz.inference.distance import Reading
+from bracketz.inference.over_data_sets import seed_of, student
+from bracketz.inference.quality import DATASETS
 
 CHANNEL = runpy.run_path(Path(__file__).parents[2] / "examples/information/channel.py")["Channel"]()
 SHAPE = (4, 2)
@@ -55,6 +58,37 @@ def test_the_posterior_itself_is_at_distance_zero():
     )
     (reading,) = answer.readings
     assert np.allclose(reading.each, 0.0, atol=1e-10)
+
+
+def test_draws_share_no_random_number_with_what_made_the_data():
+    """Where q's draw were the data's own noise, it would not follow q given the data."""
+    seen = []
+
+    class Watched(Gauss):
+        def sample(self, key):
+            jax.debug.callback(lambda data: seen.append(tuple(np.array(data))), jax.random.key_data(key))
+            return super().sample(key)
+
+    bz.quality(
+        CHANNEL, *SHAPE, approximation=lambda model, y: Watched(y), datasets=2, chains=16, seed=5
+    )
+    made = set()
+    for number in range(2):
+        root = jax.random.key(seed_of(5, DATASETS, number), impl="threefry2x32")
+        keys = [root, *jax.random.split(root, 16), *jax.random.split(root, 3)]
+        made |= {tuple(np.array(jax.random.key_data(key))) for key in keys}
+    assert len(set(seen)) == 32 and not made & set(seen)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+def test_an_infinite_value_leaves_no_interval(bad):
+    found = student(np.array([1.0, 2.0, bad]), 0.95)
+    assert (found.mean, found.error, found.low, found.high) == (bad, np.inf, -np.inf, np.inf)
+
+
+def test_an_interval_below_zero_says_nothing_of_total_variation():
+    reading = Reading(16, -1.0, 0.1, -1.2, -0.8, 0.95, (-1.0,))
+    assert reading.total_variation == 1.0
 
 
 def exact_gap(y, length) -> float:

@@ -29,7 +29,10 @@ def fractional(
     settings: Settings = None,
     fraction: Annotated[
         float | None,
-        typer.Option(help="Train on this power of the likelihood (fractional Bayes factors)."),
+        typer.Option(
+            help="Train on this power of the likelihood given all variables, latent ones of rows"
+            " too (fractional Bayes factors)."
+        ),
     ] = None,
     training: Annotated[
         int | None,

@@ -32,8 +32,9 @@ class Reading:
 
     @property
     def total_variation(self) -> float:
-        """At most this, on average over data sets, if J is at most ``high``: sqrt(high) / 2."""
-        return min(1.0, 0.5 * math.sqrt(max(self.high, 0.0)))
+        """At most this, on average over data sets, if J is at most ``high``: sqrt(high) / 2. No J
+        is negative, so that an interval below 0 says nothing: 1."""
+        return min(1.0, 0.5 * math.sqrt(self.high)) if self.high > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Quality:
                     "Jeffreys bound" if length is None else f"{length:,} distributions",
                     f"{one.jeffreys:.3g} {plus_minus(one.standard_error)} nats,"
                     f" {percent(one.confidence)} interval [{one.low:.3g}, {one.high:.3g}]"
-                    f" (asymptotic); total variation at most {one.total_variation:.2f}",
+                    f" (asymptotic); if so, total variation at most {one.total_variation:.2f}",
                 )
             )
         return [

@@ -5,6 +5,11 @@ r = b it is what a fractional Bayes factor compares (O'Hagan 1995), for r the in
 log p(the others | these), what an intrinsic one does (Berger and Pericchi 1996). Rows r and 1 lie
 on one path (``paths.through``), so one run shows both.
 
+x is all of a model's variables. Where rows have latent variables of their own (the assignments of a
+clustering), a power b on p(y_i | z_i, theta) is not one on p(y_i | theta) = sum of p(z_i) p(y_i |
+z_i, theta), which O'Hagan raises: with K clusters far apart the two differ by (1 - b) log K per
+row. Rows of zeros and ones mean the same in both.
+
 **Above, certified.** Down from an exact posterior sample to row r the weights v average to
 Z(r) / Z(1), whatever r is: -log v is a stochastic upper bound on D, and Markov's inequality bounds
 it (the chains share one sample). No sample at row r is needed.
@@ -113,7 +118,9 @@ def fractional(
     (``training``, for intrinsic ones). The upper bound is certified. The lower one is certified for
     training rows; for a fraction it is conditional, and what is certified there is (1 - fraction)
     times a lower bound on the log evidence, by convexity (``bracketz.inference.fractional`` has the
-    proofs). The path begins at the prior: a fitted reference would make other rows.
+    proofs). The path begins at the prior: a fitted reference would make other rows. Of a model with
+    latent variables per row, ``fraction`` is a power of the likelihood given these, which is not
+    O'Hagan's fraction.
 
     On observed data nothing here is certified from above: take ``evidence`` of the model and of
     ``raised(model, fraction)``, both conditional.

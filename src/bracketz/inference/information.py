@@ -26,11 +26,9 @@ Effort is decided on a data set of its own. Cost: one sandwich per data set.
 """
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import stdtrit
 
 from bracketz.core.betting import betting_bound, bounded_mean_bound
 from bracketz.core.capabilities import Collapsed
@@ -48,6 +46,7 @@ from bracketz.errors import InputError
 from bracketz.inference.average import Average, Information
 from bracketz.inference.both_ways import BothWays
 from bracketz.inference.ladder import Clock
+from bracketz.inference.over_data_sets import over_data_sets, seed_of, student
 from bracketz.inference.plan import Plan
 from bracketz.inference.sandwich import sandwich
 from bracketz.models.prepared import prepare
@@ -153,16 +152,12 @@ def mutual_information(
     )
 
 
-def _seed_of(seed: int, number: int) -> int:
-    return int(np.random.default_rng([seed, DATASETS, number]).integers(1 << 31))
-
-
 def _decide(model, rows, columns, gap, chains, seed, session, clock) -> Plan:
     """Effort and chains that should do, by a sandwich that is not counted; kept for a resume."""
     kept = session.restore("decision")
     if kept is not None:
         return Plan(*(int(value) for value in kept[1][0]))
-    own = _seed_of(seed, 0)
+    own = seed_of(seed, DATASETS, 0)
     with session.working("deciding on a data set of its own"):
         data = simulate(model, rows, columns, own)
         found = sandwich(model, data, gap=gap, chains=chains, seed=own)
@@ -179,20 +174,15 @@ def _decide(model, rows, columns, gap, chains, seed, session, clock) -> Plan:
 
 def _measure(model, rows, columns, datasets, chosen, chains, parameters, seed, session, clock):
     """(data sets, 4): log p(y | x), lower, upper and Bennett's estimate of log p(y)."""
-    kept = session.restore("data sets")
-    seen: list[Any] = [] if kept is None else list(kept[1][0][:datasets])
-    with session.task("data sets", datasets, len(seen)) as report:
-        while len(seen) < datasets and not (session.expired() and len(seen) > 1):
-            own = _seed_of(seed, len(seen) + 1)
-            data = simulate(model, rows, columns, own)
-            look = both_bounds(model, data, chosen, chains, own, clock)
-            point = bennett(np.array(look.forward), np.array(look.reverse)).log_ml
-            known = _log_likelihood(model, data, parameters)
-            seen.append((known, look.lower, look.upper, point))
-            report(len(seen), float(np.mean([k - p for k, _, _, p in seen])))
-            if session.wants_checkpoint(len(seen) == datasets):
-                session.save("data sets", len(seen), [np.array(seen)])
-    return np.array(seen)
+
+    def measure(number: int) -> tuple[float, float, float, float]:
+        own = seed_of(seed, DATASETS, number + 1)  # 0 is the one to decide on
+        data = simulate(model, rows, columns, own)
+        look = both_bounds(model, data, chosen, chains, own, clock)
+        point = bennett(np.array(look.forward), np.array(look.reverse)).log_ml
+        return _log_likelihood(model, data, parameters), look.lower, look.upper, point
+
+    return over_data_sets(measure, datasets, session, lambda row: row[0] - row[3])
 
 
 def both_bounds(model: Model, data: Data, chosen: Plan, chains: int, seed: int, clock: Clock):
@@ -230,16 +220,15 @@ def _log_likelihood(model: Model, data: Data, parameters: bool) -> float:
 
 def _average(low, high, point, confidence: float) -> Average:
     """Ends by Student's t, each with half of the failure probability."""
-    n = len(low)
-    wide = float(stdtrit(n - 1, 0.5 + confidence / 2)) / math.sqrt(n)
+    below, above, middle = (student(values, confidence) for values in (low, high, point))
     return Average(
-        lower=float(np.mean(low)),
-        upper=float(np.mean(high)),
-        low=float(np.mean(low) - wide * np.std(low, ddof=1)),
-        high=float(np.mean(high) + wide * np.std(high, ddof=1)),
+        lower=below.mean,
+        upper=above.mean,
+        low=below.low,
+        high=above.high,
         confidence=confidence,
-        estimate=float(np.mean(point)),
-        standard_error=float(np.std(point, ddof=1) / math.sqrt(n)),
+        estimate=middle.mean,
+        standard_error=middle.error,
     )
 
 

@@ -34,7 +34,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import stdtrit
 
 from bracketz.core.kernel import Kernel
 from bracketz.core.model import Model, State
@@ -51,6 +50,7 @@ from bracketz.errors import InputError
 from bracketz.inference.both_ways import BothWays
 from bracketz.inference.distance import Quality, Reading
 from bracketz.inference.ladder import Clock
+from bracketz.inference.over_data_sets import over_data_sets, seed_of, student
 from bracketz.inference.plan import Plan
 from bracketz.models.moved import Moved
 from bracketz.models.prepared import prepare
@@ -164,16 +164,11 @@ def quality(
             return [_one_edge(model, data, approximation(model, data.y), chains, own)]
         return _annealed(model, data, kernel, lengths, chains, path, own, clock)
 
-    kept = session.restore("data sets")
-    seen: list[Any] = [] if kept is None else list(kept[1][0][:datasets])
-    with session.task("data sets", datasets, len(seen)) as report:
-        while len(seen) < datasets and not (session.expired() and len(seen) > 1):
-            own = int(np.random.default_rng([seed, DATASETS, len(seen)]).integers(1 << 31))
-            seen.append(gaps(simulate(model, rows, columns, own), own))
-            report(len(seen), float(np.mean([one[-1] for one in seen])))
-            if session.wants_checkpoint(len(seen) == datasets):
-                session.save("data sets", len(seen), [np.array(seen)])
-    table = np.array(seen)  # (data sets, lengths)
+    def measure(number: int) -> list[float]:
+        own = seed_of(seed, DATASETS, number)
+        return gaps(simulate(model, rows, columns, own), own)
+
+    table = over_data_sets(measure, datasets, session, lambda row: row[-1])  # (data sets, lengths)
     named: tuple[int | None, ...] = (None,) if approximation is not None else lengths
     return Quality(
         model=model_label(model),
@@ -220,17 +215,15 @@ def _one_edge(model, data, q: Approximation, chains, seed) -> float:
         def log_weight(state):
             return model.log_annealed(state, data.y, ones) - q.log_density(state)
 
-        keys = jax.random.split(jax.random.key(seed, impl="threefry2x32"), chains)
+        # Data came from this seed by splitting: draws must not share its keys.
+        key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), DATASETS)
+        keys = jax.random.split(key, chains)
         forward = jax.vmap(lambda key: log_weight(q.sample(key)))(keys)
         return float(log_weight(data.exact) - jnp.mean(forward))
 
 
 def _reading(length: int | None, values: np.ndarray, confidence: float) -> Reading:
-    n, mean = len(values), float(np.mean(values))
-    if not math.isfinite(mean):
-        return Reading(length, math.inf, math.inf, math.nan, math.inf, confidence, tuple(values))
-    error = float(np.std(values, ddof=1) / math.sqrt(n))
-    half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
-    return Reading(
-        length, mean, error, mean - half, mean + half, confidence, tuple(values.tolist())
-    )
+    found, each = student(values, confidence), tuple(values.tolist())
+    if not math.isfinite(found.mean):
+        return Reading(length, math.inf, math.inf, math.nan, math.inf, confidence, each)
+    return Reading(length, *found, confidence, each)

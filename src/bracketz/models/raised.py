@@ -21,7 +21,8 @@ from bracketz.models.factored import Factored
 def raised(model: Model, powers) -> Model:
     """The model with every likelihood term p(y_i | x) raised to a fixed power.
 
-    Its evidence is Z(r) = integral of p(x) prod_i p(y_i | x)^(r_i) dx. An exact sample of the
+    Its evidence is Z(r) = integral of p(x) prod_i p(y_i | x)^(r_i) dx, x with the latent variables
+    of every row. An exact sample of the
     model is one of it only where every power is 0 or 1, and then given the rows of power 1 alone.
 
     Args:

@@ -13,4 +13,5 @@ PAPER = Paper(
     CLAIMS,
     CROSS,
     explanations,
+    unfitted=frozenset({"clear"}),
 )

@@ -3,8 +3,9 @@
 A bootstrap. Every task's trials are drawn with replacement, those behind the ground truth included,
 and where a problem has several data sets these are drawn with replacement first. The share of such
 redrawn experiments in which a claim holds says whether its verdict is more than chance. It is an
-estimate: with one data set nothing is known of another, times are what they were, and the extremes
-that some queries look at (a best rung) are bootstrapped poorly.
+estimate: with one data set nothing is known of another, times are what they were, the extremes that
+some queries look at (a best rung) are bootstrapped poorly, and what reverse trials of a data set
+share, their one exact sample, is not drawn again.
 """
 
 import dataclasses
@@ -32,16 +33,20 @@ def redrawn(frames: Frames, rng: np.random.Generator) -> Frames:
                     here = here.assign(data_seed=copy, task=own)
                 kept.append(here)
     tables = {name: pd.concat(kept, ignore_index=True) for name, kept in parts.items()}
-    tables["trials"] = _values_redrawn(tables["trials"], rng)
+    tables["trials"] = _redrawn(tables["trials"], ["task"], "log_ml", rng)
+    tables["details"] = _redrawn(tables["details"], ["task", "name"], "value", rng)
     return dataclasses.replace(frames, **tables)
 
 
-def _values_redrawn(trials: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Trials of a task keep their numbers and take each other's values; a task that serves two
+def _redrawn(
+    table: pd.DataFrame, groups: list[str], value: str, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Trials of a group keep their numbers and take each other's values; a task that serves two
     purposes has the same ones in both."""
-    unique = trials.drop_duplicates(["task", "trial"]).sort_values(["task", "trial"])
-    sizes = unique.groupby("task", sort=True).size().to_numpy()
+    keys = [*groups, "trial"]
+    unique = table.drop_duplicates(keys).sort_values(keys)
+    sizes = unique.groupby(groups, sort=True).size().to_numpy()
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     chosen = first + (rng.random(len(unique)) * np.repeat(sizes, sizes)).astype(int)
-    fresh = unique[["task", "trial"]].assign(log_ml=unique.log_ml.to_numpy()[chosen])
-    return trials.drop(columns="log_ml").merge(fresh, on=["task", "trial"], how="left")
+    fresh = unique[keys].assign(**{value: unique[value].to_numpy()[chosen]})
+    return table.drop(columns=value).merge(fresh, on=keys, how="left")

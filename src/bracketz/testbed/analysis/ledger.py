@@ -36,7 +36,10 @@ class NotDecided(Exception):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as the queries see it: its pooled measures, by model and estimator."""
+    """An experiment as the queries see it: its pooled measures, by model and estimator.
+
+    ``undone``: (model, curve or role) of which not all tasks are done; nothing is said of those.
+    """
 
     truth: pd.DataFrame
     pool: pd.DataFrame
@@ -44,31 +47,44 @@ class Experiment:
     details: pd.DataFrame
     lines: pd.DataFrame = field(repr=False)  # measures.headline
     cross: pd.DataFrame = field(repr=False)  # measures.cross_table
+    undone: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, frames: Frames, summary: pd.DataFrame) -> "Experiment":
         pool = measures.pooled(summary)
         truth = measures.truth(frames)
         trials = frames.trials[frames.trials.role == "curve"].merge(
-            truth[truth.accepted][["problem", "data_seed", "log_ml"]].rename(
+            truth[truth.accepted.astype(bool)][["problem", "data_seed", "log_ml"]].rename(
                 columns={"log_ml": "truth"}
             ),
             on=["problem", "data_seed"],
         )
         details = frames.details[frames.details.role == "curve"]
+        left = frames.tasks[frames.tasks.status != "done"]
+        undone = {(t.problem, t.curve if t.role == "curve" else t.role) for t in left.itertuples()}
         return cls(
-            truth, pool, trials, details, measures.headline(pool), measures.cross_table(frames)
-        )
+            truth, pool, trials, details, measures.headline(pool), measures.cross_table(frames),
+            frozenset(undone),
+        )  # fmt: skip
+
+    def require(self, model: str, *wanted: str) -> None:
+        """Refuse what is not done to its end: curves, or a role."""
+        for what in wanted:
+            if (model, what) in self.undone:
+                raise NotRun(f"all of {what} on {model}")
 
     def curve(self, model: str, curve: str) -> pd.DataFrame:
-        """The judged rungs of a curve, cheapest knob first."""
+        """The judged rungs of a curve, cheapest knob first; all that were asked for."""
+        self.require(model, "truth", curve)
         rows = self.pool[(self.pool.problem == model) & (self.pool.curve == curve)].sort_values(
             "rung"
         )
-        rows = rows[rows.rmse.notna()]
+        judged = rows[rows.rmse.notna()]
         if rows.empty:
             raise NotRun(f"{curve} on {model}")
-        return rows
+        if judged.empty:
+            raise NotDecided(f"no ground truth of {model} was accepted")
+        return judged
 
     def longest(self, model: str, curve: str) -> pd.Series:
         """The top rung of a curve that is judged."""
@@ -133,13 +149,18 @@ STATES = ("holds", "does not hold", "within noise", "not decided", "not run")
 
 @dataclass(frozen=True)
 class Verdict:
-    """``share``: of redrawn experiments in which the claim holds; None where none were drawn.
-    ``open``: which of "not run" and "not decided" it is where ``holds`` is None."""
+    """What became of a claim.
+
+    ``share``: of redrawn experiments in which it holds; None where none were drawn. ``undecided``:
+    of those in which nothing could be said. ``open``: which of "not run" and "not decided" it is
+    where ``holds`` is None.
+    """
 
     claim: Claim
     ours: str
     holds: bool | None
     share: float | None = None
+    undecided: float = 0.0
     open: str = "not run"
     explanation: Explanation | None = None
 
@@ -148,8 +169,10 @@ class Verdict:
         """One of ``STATES``: "holds" or "does not hold" where redrawn experiments agree."""
         if self.holds is None:
             return self.open
-        if self.share is not None and (self.share if self.holds else 1 - self.share) < FIRM:
-            return "within noise"
+        if self.share is not None:
+            agree = self.share if self.holds else 1 - self.share - self.undecided
+            if agree < FIRM:
+                return "within noise"
         return "holds" if self.holds else "does not hold"
 
     def to_json(self) -> dict[str, Any]:
@@ -164,6 +187,7 @@ class Verdict:
             "holds": self.holds,
             "state": self.state,
             "share": self.share,
+            "undecided": self.undecided,
             "about_seconds": c.about_seconds,
             "fitted": c.fitted,
             "explanation": None if self.explanation is None else self.explanation.to_json(),
@@ -183,8 +207,8 @@ def source(claim: Claim) -> str:
 
 
 def story(verdicts: Sequence[Verdict], truth: pd.DataFrame) -> str:
-    """What a ledger comes to, in three sentences."""
-    accepted = truth[truth.accepted]
+    """What a ledger comes to, in two or three sentences."""
+    accepted = truth[truth.accepted.astype(bool)]
     first = f"The log evidence is known on {len(accepted)} of {len(truth)} data sets"
     if len(accepted):
         first += f", where both bounds agree within {accepted.gap.abs().max():.2f} nats"
@@ -202,12 +226,12 @@ def story(verdicts: Sequence[Verdict], truth: pd.DataFrame) -> str:
         )
     )
     failing = [v for v in mine if v.state == "does not hold"]
+    if not failing:
+        return f"{first}. {second}."
     explained = sum(v.explanation is not None for v in failing)
     third = (
-        "Every claim that could be decided holds"
-        if not failing
-        else f"{explained} of the {len(failing)} that do not hold have an experiment beside them"
-        " that says why"
+        f"{explained} of the {len(failing)} that do not hold have an experiment beside them that"
+        " says why"
     )
     return f"{first}. {second}. {third}."
 
@@ -224,6 +248,8 @@ class Paper:
     printed_cross: dict[str, dict[str, float]] = field(default_factory=dict)
     #: Why claims come out as they do, by their ids; looked up when a ledger is made.
     explanations: Callable[[], Mapping[str, Explanation]] = dict
+    #: Presets whose settings were not fitted to anything: there the marks of claims do not apply.
+    unfitted: frozenset[str] = frozenset()
 
 
 def decide(
@@ -237,24 +263,27 @@ def decide(
     if frames.paper is None:
         return []
     here = Experiment.of(frames, summary)
-    told = frames.paper.explanations()
-    found = [
-        replace(_decided(claim, here), explanation=told.get(claim.id))
-        for claim in frames.paper.claims
-    ]
+    told, claims = frames.paper.explanations(), frames.paper.claims
+    if frames.experiment["name"].removeprefix(f"{frames.paper.name}-") in frames.paper.unfitted:
+        claims = [replace(claim, fitted="") for claim in claims]
+    found = [replace(_decided(claim, here), explanation=told.get(claim.id)) for claim in claims]
     if not resamples:
         return found
     rng = np.random.default_rng(seed)
-    held: list[list[bool]] = [[] for _ in found]
+    held: list[list[bool | None]] = [[] for _ in found]
     for _ in range(resamples):
         again = firmness.redrawn(frames, rng)
         experiment = Experiment.of(again, measures.summary(again))
-        for claim, kept in zip(frames.paper.claims, held, strict=True):
-            holds = _decided(claim, experiment).holds
-            if holds is not None:
-                kept.append(holds)
+        for claim, kept in zip(claims, held, strict=True):
+            kept.append(_decided(claim, experiment).holds)
     return [
-        replace(verdict, share=sum(kept) / len(kept) if kept else None)
+        replace(
+            verdict,
+            share=kept.count(True) / resamples,
+            undecided=kept.count(None) / resamples,
+        )
+        if verdict.holds is not None
+        else verdict
         for verdict, kept in zip(found, held, strict=True)
     ]
 

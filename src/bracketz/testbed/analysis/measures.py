@@ -24,7 +24,8 @@ ACCURATE = 10.0
 #: at this b.
 MARGIN = math.log(20.0)
 CONFIDENCE = 0.95
-#: A fit of the cross-model table has settled if a run without end would add at most so many nats.
+#: A fit of the cross-model table has settled if a run without end would add at most so many nats
+#: (``cross_table`` says how that is told).
 SETTLED = 1.0
 #: Samplers and their exact reversals: the mean gap of a pair bounds the sampler's Jeffreys
 #: divergence.
@@ -143,8 +144,9 @@ def cross_table(frames: Frames) -> pd.DataFrame:
     is of the model that made the data (its hyperparameters fixed there). best: the highest value on
     its data set. behind: nats below the true model (negative: above it), below the best where no
     true one was fitted. paper, paper_behind: what the experiment's paper prints. to_come: where a
-    shorter run was made too, what the longer one still lacks if what a run lacks falls as one over
-    its length; settled: whether that is at most ``SETTLED`` nats (true where nobody asked).
+    shorter run was made too, what the longer one still lacks if what a run lacks falls as slowly as
+    one over the root of its length; settled: whether that is at most ``SETTLED`` nats (false where
+    nobody asked).
     """
     values = _values(frames)
     printed = frames.paper.printed_cross if frames.paper else {}
@@ -156,11 +158,11 @@ def cross_table(frames: Frames) -> pd.DataFrame:
         shorter = group[group.rung < longest].set_index("curve")
         for t in group[group.rung == longest].itertuples():
             log_ml, error = combined_value(t.estimator, values[t.task])
-            to_come = 0.0
+            to_come = math.nan
             if t.curve in shorter.index:
                 before = shorter.loc[t.curve]
                 rise = log_ml - combined_value(before.estimator, values[before.task])[0]
-                to_come = rise / (t.rung / before.rung - 1)
+                to_come = rise / (math.sqrt(t.rung / before.rung) - 1)
             paper = theirs.get(t.curve, math.nan)
             maker = json.loads(t.content)["made_by"]["model"]
             rows.append(
@@ -219,12 +221,13 @@ def _scores(values: np.ndarray, task, truth_value: float, makes_truth: bool) -> 
     # The runs behind the truth are not judged by it.
     reference = math.nan if makes_truth else truth_value
     mse = mean_squared_error(values, reference)
-    beyond = {"lower": values - truth_value, "upper": truth_value - values}.get(task.side)
+    beyond = {"lower": values - reference, "upper": reference - values}.get(task.side)
     return {
         "mean": mean,
         "mean_low": mean - half,
         "mean_high": mean + half,
         "spread": spread,
+        "variance": float(np.var(values)),
         "truth": truth_value,
         "bias": mean - reference,
         "mse": mse,
@@ -234,7 +237,7 @@ def _scores(values: np.ndarray, task, truth_value: float, makes_truth: bool) -> 
         "combined_error": combined - reference,
         "combined_mse": (combined - reference) ** 2,
         "coverage": math.nan
-        if beyond is None or math.isnan(truth_value)
+        if beyond is None or math.isnan(reference)
         else float(np.mean(beyond <= MARGIN)),
     }
 
@@ -273,6 +276,7 @@ def pooled(table: pd.DataFrame) -> pd.DataFrame:
                 "coverage",
                 "jeffreys",
                 "spread",
+                "variance",
             ):
                 row[name] = float(group[name].mean())
             row["rmse"] = math.sqrt(row["mse"])

@@ -165,7 +165,8 @@ def _cross_cell(r: pd.Series) -> str:
     paper = (
         f"<small>paper {score(r.paper, r.paper_behind)}</small>" if math.isfinite(r.paper) else ""
     )
-    loose = "" if r.settled else f"<small>{number(r.to_come, 1)} to come</small>"
+    unsettled = not r.settled and math.isfinite(r.to_come)
+    loose = f"<small>{number(r.to_come, 1)} to come</small>" if unsettled else ""
     return (
         f'<td class="number"><span'
         f' class="{"first" if r.best else ""}">{score(r.log_ml, r.behind)}</span>'
@@ -194,8 +195,8 @@ def ledger(verdicts: list[Verdict], told: str) -> str:
     return (
         f'<section id="ledger"><h2>The paper’s claims</h2><p class="lead">{html.escape(told)}</p>'
         "<p>Each row is decided by its query on the store; nothing is marked by hand. A verdict is"
-        " within noise where fewer than nine in ten redrawn experiments agree with it: data sets,"
-        " trials and the trials behind the ground truth are drawn anew."
+        " within noise where fewer than nine in ten redrawn experiments agree with it: data sets"
+        " (where there are several), trials and the trials behind the ground truth are drawn anew."
         f"{notes}</p>{_filters(mine)}{_claims(mine)}"
         + (
             "<h3>About its authors’ machine</h3><p>Seconds are those of their machine and code, so"

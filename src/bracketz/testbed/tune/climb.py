@@ -90,7 +90,8 @@ def around(
     bench: Bench, choice: Choice, knob: int, numbers: Sequence[int], most: float = math.inf
 ) -> list[Rung]:
     """A quarter of a value of the knob, half of it, and so on upwards to where all is accurate, or
-    an answer takes more than ``most`` seconds."""
+    an answer takes more than ``most`` seconds; downwards until it is not, so that the crossing lies
+    between two rungs."""
     least = choice.estimator.least
     ladder = sorted({max(least, knob // 4), max(least, knob // 2), knob})
     rungs: list[Rung] = []
@@ -102,6 +103,9 @@ def around(
         # Twice more than needed, so that every resample of the data sets finds its crossing.
         if not ladder and rmse(rungs[-1].each) > 0.5 * bench.target and here < 16 * knob:
             ladder.append(2 * here)
+    while rmse(rungs[0].each) <= bench.target and rungs[0].knob > least:
+        here = max(least, rungs[0].knob // 2)
+        rungs.insert(0, Rung(here, tuple(bench.measure(choice, here, n) for n in numbers)))
     return rungs
 
 
