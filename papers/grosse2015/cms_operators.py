@@ -158,7 +158,8 @@ def swept(model: bz.LowRank, y, sweeps: int, seed: int) -> Factors:
     """The state of block Gibbs after some sweeps from the prior."""
     gibbs = model._gibbs(jnp.asarray(y), jnp.ones(len(y)))
     kernel = FactorGibbs(gibbs)
-    key_left, key_right, key_run = jax.random.split(jax.random.key(seed), 3)
+    # Data came from this seed by splitting: the chain must not share its keys.
+    key_left, key_right, key_run = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), 3)
     k = model.components
     start = Factors(
         jnp.sqrt(model.left_variance) * jax.random.normal(key_left, (len(y), k)),
@@ -186,7 +187,7 @@ def points(model: bz.LowRank, data, seed: int) -> dict[str, Factors]:
     y = jnp.asarray(data.y)
     exact = LowRankState(jnp.asarray(data.exact.right))
     kernel = FactorGibbs(model._gibbs(y, jnp.ones(len(y))))
-    left = kernel.draw_left(jax.random.key(seed), exact.right)
+    left = kernel.draw_left(jax.random.fold_in(jax.random.key(seed), 2), exact.right)
     sample = Factors(left, exact.right)
     return {
         "exact sample": sample,

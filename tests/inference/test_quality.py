@@ -66,7 +66,9 @@ def test_draws_share_no_random_number_with_what_made_the_data():
 
     class Watched(Gauss):
         def sample(self, key):
-            jax.debug.callback(lambda data: seen.append(tuple(np.array(data))), jax.random.key_data(key))
+            jax.debug.callback(
+                lambda data: seen.append(tuple(np.array(data))), jax.random.key_data(key)
+            )
             return super().sample(key)
 
     bz.quality(

@@ -24,6 +24,17 @@ MODELS = [
 @pytest.mark.parametrize("powers_index", range(4))  # zeros, ones, 0.37, and mixed
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch):
+    same_draws(model, powers_index, backward, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_chain_in_each_lane_draws_the_same(backward, monkeypatch):
+    monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
+    same_draws(MODELS[1], 3, backward, monkeypatch)
+
+
+def same_draws(model, powers_index, backward, monkeypatch):
     """Six chains, all latents equal: a draw differs only where a uniform falls within rounding of a
     boundary."""
     data = simulate(model, 9, 4, seed=3)
@@ -39,6 +50,32 @@ def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch
     monkeypatch.setattr(fused, "interpret", True)
     np.testing.assert_array_equal(jax.vmap(kernel.draw)(latents, noise), plain)
     assert not jnp.array_equal(plain, latents)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of_their_own", [False, True], ids=["data shared", "data of their own"])
+def test_fused_bits_of_many_data_sets(of_their_own, monkeypatch):
+    """Members of a batch, each with chains (``engine.abreast``); chains with data of their own."""
+    model = BinaryAttributes(components=3, attribute_probability=np.array([0.3, 0.6, 0.5]))
+    sets = [simulate(model, 7, 4, seed=seed) for seed in (3, 4)]
+    ys = jnp.stack([jnp.asarray(data.y) for data in sets])
+    chains = 40  # more than a warp has lanes
+
+    def draws(y, key):
+        kernel = model.kernel(y, power_rows(7)[3])
+
+        def one(key):
+            state = model.sample_prior(key, y.shape)
+            latents = kernel.latents(state)
+            return kernel.draw(latents, kernel.noise(jax.random.fold_in(key, 1), latents))
+
+        return one(key) if of_their_own else jax.vmap(one)(jax.random.split(key, chains))
+
+    keys = jax.random.split(jax.random.key(0), 2)
+    plain = jax.vmap(draws)(ys, keys)
+    monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
+    monkeypatch.setattr(fused, "interpret", True)
+    np.testing.assert_array_equal(jax.vmap(draws)(ys, keys), plain)
 
 
 @pytest.mark.parametrize("row_update", ["flips", "whole"])

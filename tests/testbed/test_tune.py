@@ -10,7 +10,7 @@ import pytest
 import bracketz as bz
 from bracketz.testbed.tune import tune as tune_function
 from bracketz.testbed.tune.bench import Bench, Choice, Measured, Truth, choices
-from bracketz.testbed.tune.climb import Rung, climb, ratio_interval, time_of, time_to
+from bracketz.testbed.tune.climb import Rung, around, climb, ratio_interval, time_of, time_to
 
 MODEL = bz.Clustering(components=2)
 
@@ -79,6 +79,16 @@ def test_a_setting_without_hope_is_given_up():
     linear = Choice(bz.AIS(schedule="linear"))
     found = climb(bench, linear, range(2), lambda: False, best=0.02)
     assert not found.reached and found.rungs[-1].knob == 32
+
+
+@pytest.mark.parametrize("knob", [64, 1024, 2**15])
+def test_the_crossing_lies_between_two_rungs_wherever_the_search_left_it(knob):
+    """Errors are below 1 from 1,024 on; what tuning data needed, fresh data may not."""
+    bench = Known(MODEL, 6, 2, 1.0, 1, 16, 0, bz.Session())
+    found = around(bench, Choice(bz.AIS()), knob, range(2))
+    knobs = [one.knob for one in found]
+    assert knobs == sorted(set(knobs)) and knobs[0] < 1024 <= knobs[-1]
+    assert time_of(found, 1.0) == pytest.approx(1.024)
 
 
 def test_choices_change_one_setting_that_matters():

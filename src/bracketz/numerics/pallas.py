@@ -19,6 +19,8 @@ from jax.experimental import pallas as pl
 
 #: Numbers of a chain's cache, at the most: beyond, they do not fit into registers.
 MAX_CACHE = 4096
+#: Lanes of a warp.
+LANES = 32
 #: Runs the kernels in the interpreter, anywhere: for tests.
 interpret = False
 
@@ -31,8 +33,13 @@ def padded(size: int) -> int:
 def chosen(components: int, columns: int) -> bool:
     """Whether a sweep of this size should be fused here. ``BRACKETZ_FUSED=0`` says no."""
     fits = padded(components) * (padded(columns) + 2 * padded(components)) <= MAX_CACHE
+    return fits and enabled()
+
+
+def enabled() -> bool:
+    """Whether fused kernels are used here."""
     on_gpu = jax.default_backend() == "gpu" and os.environ.get("BRACKETZ_FUSED") != "0"
-    return fits and (on_gpu or interpret)
+    return on_gpu or interpret
 
 
 def pad(array, *shape, fill=0.0):
@@ -54,6 +61,35 @@ def call(body, out, *arrays):
         interpret=interpret,
         compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
     )(*arrays)
+
+
+def call_lanes(body, out, dtype, shared, of_chains):
+    """Run a kernel body with a chain in each lane of a warp.
+
+    ``of_chains`` are arrays with the chains as their last axis, as the result is, of shape ``out``
+    and that axis; ``shared`` are whole. Lanes that are left over compute with zeros.
+    """
+    from jax.experimental.pallas import triton
+
+    chains = of_chains[0].shape[-1]
+    total = -(-chains // LANES) * LANES
+
+    def whole(array):
+        return pl.BlockSpec(array.shape, lambda warp: (0,) * array.ndim)
+
+    def lanes(shape):
+        return pl.BlockSpec((*shape[:-1], LANES), lambda warp: (*(0,) * (len(shape) - 1), warp))
+
+    found = pl.pallas_call(
+        body,
+        grid=(total // LANES,),
+        in_specs=[*map(whole, shared), *(lanes(a.shape) for a in of_chains)],
+        out_specs=lanes((*out, total)),
+        out_shape=jax.ShapeDtypeStruct((*out, total), dtype),
+        interpret=interpret,
+        compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
+    )(*shared, *(pad(a, *a.shape[:-1], total) for a in of_chains))
+    return found[..., :chains]
 
 
 def visited_row(step, rows: int, backward: bool):

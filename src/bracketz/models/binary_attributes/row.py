@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bracketz.numerics.conditionals import inverse_cdf
+from bracketz.numerics.lanes import outer
 from bracketz.numerics.logarithm import log
 
 
@@ -70,14 +71,15 @@ def rank_one(covariance, gram, cross, square, bits, c, times=jnp.matmul):
     With g = P^-1 z, r = y - M^T z, a = c / (1 + c z.g) and s = a g: P^-1 -= s g^T,  M += s r^T,  M
     M^T += s t^T + t s^T,  t = M r + |r|^2 s / 2. No D-sized work: M r = M y - M M^T z and r.y =
     |y|^2 - z.M y, from ``cross`` = M y and ``square`` = |y|^2. Returns P^-1, M M^T and the change
-    of M y. ``times`` is the product of a matrix or vector with a vector.
+    of M y. ``times`` is the product of a matrix or vector with a vector; of arrays, or of those of
+    ``numerics.lanes``.
     """
     g = times(covariance, bits)
     s = c / (1 + c * times(bits, g)) * g
     mean_r = cross - times(gram, bits)
     r_y = square - times(bits, cross)
     t = mean_r + 0.5 * (r_y - times(bits, mean_r)) * s
-    return covariance - s[:, None] * g, gram + (s[:, None] * t + t[:, None] * s), r_y * s
+    return covariance - outer(s, g), gram + (outer(s, t) + outer(t, s)), r_y * s
 
 
 def patterns(k: int) -> np.ndarray:
