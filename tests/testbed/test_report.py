@@ -194,6 +194,9 @@ def test_claims_are_filtered_and_explained(browser, small_store, tmp_path, witho
     reason = page.locator("#ledger details.why")
     assert reason.count() == 1 and "Because of −5." in reason.text_content()
     assert "−5.0" in reason.locator("td").text_content() and "a command" in reason.text_content()
+    widths = "(f => [f.scrollWidth, f.clientWidth])(document.querySelector('#ledger .scroll'))"
+    whole, seen = page.evaluate(widths)
+    assert whole <= seen + 1  # the column of our numbers is not cut off
     page.close()
 
 
