@@ -4,7 +4,7 @@
     python papers/grosse2015/explained.py explain.db
 
 Writes ``src/bracketz/papers/grosse2015/explained/measures.csv``: a row per estimator, setting and
-model of ``explain.toml``, pooled over its data sets. ``explanations.py`` there says which rows
+model of ``explain.toml``, pooled over its data sets. ``reasons.py`` there says which rows
 belong to which claim, and what they show; tests hold every sentence against them.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bracketz.papers.grosse2015 import explanations
+from bracketz.papers.grosse2015 import reasons
 from bracketz.testbed import read_frames
 from bracketz.testbed.analysis import measures
 
@@ -37,7 +37,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("store", type=Path)
-    parser.add_argument("--csv", type=Path, default=explanations.MEASURES)
+    parser.add_argument("--csv", type=Path, default=reasons.MEASURES)
     options = parser.parse_args()
     found = table(options.store)
     found.to_csv(options.csv, index=False, lineterminator="\n")

@@ -261,7 +261,7 @@ STEPS = {"clustering": 208, "low-rank": 904, "binary-attributes": 404}
 def story(
     change=lambda model, curve, rung, seconds, bias, spread: (seconds, bias, spread),
 ) -> Frames:
-    wave = np.array([-1.2, -1.0, -0.8, 0.0, 0.8, 1.0, 1.2])
+    wave = np.append(np.repeat([-1.2, -1.0, -0.8, 0.8, 1.0, 1.2], 4), 0.0)  # 25 trials
     rows, details = [], []
     for model, curves in STORY.items():
         for name in ("ais", "reverse-ais"):
@@ -508,6 +508,29 @@ def test_biases_that_cancel_are_no_variance():
     rows += [(binary, s, "nested", "nested", 5, "curve", 1.0, [b - 1, b, b + 1])
              for s, b in ((0, 8.0), (1, -8.0))]  # fmt: skip
     assert verdicts(made_up(rows))["binary-nested-variance"].holds is False
+
+
+def test_fewer_trials_than_the_papers_are_not_combined():
+    frames = story()
+    few = dataclasses.replace(frames, tasks=frames.tasks.assign(trials=8))
+    combining = {"combining-helps-the-accurate", "combining-does-not-help-the-others",
+                 "clustering-combined-alike"}  # fmt: skip
+    assert {i for i, v in verdicts(few).items() if v.state == "not run"} == combining
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state"),
+    [([1.0, 50.0], "not run"), ([1.0, 100.0], "holds"), ([1.0, 500.0], "holds")],
+)
+def test_two_decades_of_time_are_two_decades(seconds, state):
+    """Rungs may be further apart, and a wider range is no excuse; nearer ones say nothing."""
+    frames = story()
+    lw = (frames.tasks.problem == "clustering") & (frames.tasks.curve == "lw")
+    tasks = frames.tasks[~(lw & (frames.tasks.rung == 100))].copy()
+    for rung, value in zip((10, 10000), seconds, strict=True):
+        tasks.loc[lw & (tasks.rung == rung), "seconds"] = value
+    found = verdicts(dataclasses.replace(frames, tasks=tasks))
+    assert found["clustering-lw-constant"].state == state
 
 
 def test_nobody_wins_where_nobody_arrives():

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bracketz.papers.grosse2015.claims import CLAIMS
-from bracketz.papers.grosse2015.explanations import explanations
 from bracketz.papers.grosse2015.printed import CROSS
+from bracketz.papers.grosse2015.reasons import explanations
 from bracketz.testbed.analysis.ledger import Paper
 
 PAPER = Paper(

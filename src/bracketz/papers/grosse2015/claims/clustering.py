@@ -11,6 +11,7 @@ from bracketz.papers.grosse2015.claims.queries import (
     PRACTICAL,
     VAST,
     claim,
+    combined,
     constant,
     hint,
     listed,
@@ -200,7 +201,7 @@ def binary_vb_hint(e: Experiment) -> Decision:
 def combining_helps_the_accurate(e: Experiment) -> Decision:
     for model in MODELS:
         e.require(model, "truth", "ais", "smc")
-    rows = e.pool[e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE)]
+    rows = combined(e.pool[e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE)])
     if rows.empty:
         raise NotRun("an accurate rung of AIS or SMC")
     better = rows.combined_rmse < rows.rmse
@@ -217,7 +218,8 @@ def combining_does_not_help_the_others(e: Experiment) -> Decision:
     for model in MODELS:
         e.require(model, "truth", *EVALUATED)
     others = e.pool.curve.isin(EVALUATED) & e.pool.rmse.notna()
-    rows = e.pool[others & ~(e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE))]
+    accurate = e.pool.curve.isin(["ais", "smc"]) & (e.pool.rmse < ACCURATE)
+    rows = combined(e.pool[others & ~accurate])
     if rows.empty:
         raise NotRun("any other rung")
     alike = rows.combined_rmse >= 0.5 * rows.rmse
@@ -230,6 +232,7 @@ def combining_does_not_help_the_others(e: Experiment) -> Decision:
 @claim("Figure 1, caption", "Individual and combined estimates differ little in quality on clustering.", "little",
        "the same algorithms get within 10 nats, single and combined")  # fmt: skip
 def clustering_combined_alike(e: Experiment) -> Decision:
+    combined(e.curve(CLUSTERING, "ais"))
     single, together = (
         e.accurate(CLUSTERING, PRACTICAL),
         e.accurate(CLUSTERING, PRACTICAL, "combined_rmse"),

@@ -8,6 +8,8 @@ trials, over all data sets of a model, unless a rule says otherwise.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import pandas as pd
+
 from bracketz.estimators.registry import ESTIMATORS
 from bracketz.testbed.analysis.ledger import (
     Claim,
@@ -27,6 +29,10 @@ SAME_OPTIMUM = 0.5  # nats
 #: "Far" from the truth (nats). "Accurate" is an error below 10, and an error from 10 to 15 is
 #: neither: the paper calls bounds that are 15 nats low too far to tell models apart.
 FAR = 15.0
+#: Trials that the paper combines.
+TRIALS = 25
+#: Two decades, and what a clock may be off by.
+DECADES = 80.0
 #: What is said to be far off "vastly".
 VAST = 20.0
 
@@ -84,13 +90,22 @@ def times(e: Experiment, model: str, curves: tuple[str, ...]) -> tuple[dict[str,
 
 
 def constant(e: Experiment, model: str, curve: str) -> Decision:
-    """Whether MSE changes by less than a factor of 2 over the last two decades of time."""
+    """Whether MSE changes by less than a factor of 2 over the last two decades of time, or more
+    where rungs are far apart."""
     rows = e.curve(model, curve)
-    rows = rows[rows.seconds >= rows.seconds.max() / 130]
-    if rows.seconds.max() < 80 * rows.seconds.min():
+    before = rows[rows.seconds <= rows.seconds.max() / DECADES]
+    if before.empty:
         raise NotRun(f"{full(curve)} over two decades of time")
+    rows = rows[rows.seconds >= before.seconds.max()]
     factor = rows.mse.max() / rows.mse.min()
     return f"MSE {rows.mse.max():,.0f} to {rows.mse.min():,.0f} nats²", factor < 2
+
+
+def combined(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose combined errors are of as many trials as the paper's."""
+    if (rows.trials < TRIALS).any():
+        raise NotRun(f"{TRIALS} trials to combine")
+    return rows
 
 
 def steps(e: Experiment, model: str) -> float:
