@@ -134,19 +134,19 @@ def clustering_cms_between(e: Experiment) -> Decision:
 
 
 @claim("Results, clustering", "LW's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
-       "MSE within a factor of 2 over the last two decades")  # fmt: skip
+       "MSE within a factor of 2 over the last two decades of samples")  # fmt: skip
 def clustering_lw_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "lw")
 
 
 @claim("Results, clustering", "HME's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
-       "MSE within a factor of 2 over the last two decades")  # fmt: skip
+       "MSE within a factor of 2 over the last two decades of samples")  # fmt: skip
 def clustering_hme_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "hme")
 
 
 @claim("Results, clustering", "CMS's MSE is nearly constant over two orders of magnitude of time.", "nearly constant",
-       "MSE within a factor of 2 over the last two decades")  # fmt: skip
+       "MSE within a factor of 2 over the last two decades of samples")  # fmt: skip
 def clustering_cms_constant(e: Experiment) -> Decision:
     return constant(e, CLUSTERING, "cms")
 

@@ -140,7 +140,7 @@ def binary_smc_last(e: Experiment) -> Decision:
     "Results, binary",
     "AIS and SMC go on improving with more time.",
     "improve",
-    "the longest run of each has a lower RMSE than the last one of at most a tenth of its time",
+    "the longest run of each has a lower RMSE than one of a tenth of its length",
 )
 def binary_ais_smc_improve(e: Experiment) -> Decision:
     found = [improves(e, BINARY, curve) for curve in ("ais", "smc")]

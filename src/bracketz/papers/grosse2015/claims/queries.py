@@ -31,8 +31,6 @@ SAME_OPTIMUM = 0.5  # nats
 FAR = 15.0
 #: Trials that the paper combines.
 TRIALS = 25
-#: Two decades, and what a clock may be off by.
-DECADES = 80.0
 #: What is said to be far off "vastly".
 VAST = 20.0
 
@@ -90,13 +88,13 @@ def times(e: Experiment, model: str, curves: tuple[str, ...]) -> tuple[dict[str,
 
 
 def constant(e: Experiment, model: str, curve: str) -> Decision:
-    """Whether MSE changes by less than a factor of 2 over the last two decades of time, or more
-    where rungs are far apart."""
+    """Whether MSE changes by less than a factor of 2 over the last two decades of samples, which
+    cost time in proportion; or over more where rungs are far apart."""
     rows = e.curve(model, curve)
-    before = rows[rows.seconds <= rows.seconds.max() / DECADES]
+    before = rows[rows.rung <= rows.rung.max() / 100]
     if before.empty:
-        raise NotRun(f"{full(curve)} over two decades of time")
-    rows = rows[rows.seconds >= before.seconds.max()]
+        raise NotRun(f"{full(curve)} over two decades of samples")
+    rows = rows[rows.rung >= before.rung.max()]
     factor = rows.mse.max() / rows.mse.min()
     return f"MSE {rows.mse.max():,.0f} to {rows.mse.min():,.0f} nats²", factor < 2
 
@@ -172,12 +170,12 @@ def hint(e: Experiment, model: str) -> Decision:
 
 
 def improves(e: Experiment, model: str, curve: str) -> tuple[str, bool]:
-    """Whether the longest run is more accurate than the last one that took a tenth of its time."""
-    rows = e.curve(model, curve).sort_values("seconds")
+    """Whether the longest run is more accurate than one of a tenth of its length."""
+    rows = e.curve(model, curve)
     last = rows.iloc[-1]
-    before = rows[rows.seconds <= last.seconds / 10]
+    before = rows[rows.rung <= last.rung / 10]
     if before.empty:
-        raise NotRun(f"{full(curve)} over a decade of time")
+        raise NotRun(f"{full(curve)} over a decade of lengths")
     return (
         f"{full(curve)} {before.iloc[-1].rmse:.1f} in {seconds(before.iloc[-1].seconds)},"
         f" {last.rmse:.1f} in {seconds(last.seconds)}",
