@@ -273,7 +273,7 @@ _BINARY = (
         "binary-stale-covariance",
         "The rank-one update leaves the features' covariance as it was.",
         "models/binary_attributes/row.py",
-        "covariance - s[:, None] * g,",
+        "covariance - outer(s, g),",
         "covariance,",
         ("binary-attributes",),
     ),
