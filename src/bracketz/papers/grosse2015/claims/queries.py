@@ -120,7 +120,8 @@ class Lead(NamedTuple):
     """Nats by which the model that made the data leads the better of the wrong ones, on average
     over its data sets.
 
-    ``slack``: what the fits have to come, together; the lead may be off by so much.
+    ``slack``: what the true fit and the most unsettled of the others have to come, together; the
+    lead may be off by so much.
     """
 
     nats: float
@@ -144,8 +145,8 @@ def lead(e: Experiment, model: str) -> Lead:
         + (f" ({r['min']:+.1f} to {r['max']:+.1f})" if rows.data_seed.nunique() > 1 else "")
         for fit, r in leads.iterrows()
     )
-    least = leads["mean"].idxmin()
-    slack = float(come[least] + come[f"inferred-{model}"])
+    true = f"inferred-{model}"
+    slack = float(come.drop(true).max() + come[true])
     return Lead(float(leads["mean"].min()), slack, ", ".join(words))
 
 
