@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import bracketz as bz
+from bracketz.core.weights import mean_interval
 from bracketz.inference.distance import Reading
-from bracketz.inference.over_data_sets import seed_of, student
+from bracketz.inference.over_data_sets import seed_of
 from bracketz.inference.quality import DATASETS
 
 CHANNEL = runpy.run_path(Path(__file__).parents[2] / "examples/information/channel.py")["Channel"]()
@@ -84,7 +85,7 @@ def test_draws_share_no_random_number_with_what_made_the_data():
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_an_infinite_value_leaves_no_interval(bad):
-    found = student(np.array([1.0, 2.0, bad]), 0.95)
+    found = mean_interval(np.array([1.0, 2.0, bad]), 0.95)
     assert (found.mean, found.error, found.low, found.high) == (bad, np.inf, -np.inf, np.inf)
 
 

@@ -31,6 +31,13 @@ def test_other_numbers_would_not_show_it(reason):
     assert not reason.shown(turned)
 
 
+def test_eight_particles_take_a_tenth_of_the_time():
+    """Said beside a table of errors: one transition of eight, a hundred of one."""
+    found = measures().set_index(["problem", "curve", "rung"]).seconds
+    for problem in BINARY:
+        assert found[problem, "smc 8 particles", 1] <= 0.1 * found[problem, "smc", 100]
+
+
 def test_a_claim_has_one_reason():
     claims = [claim for reason in REASONS for claim in reason.claims]
     assert len(claims) == len(set(claims))

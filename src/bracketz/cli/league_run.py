@@ -62,7 +62,7 @@ def run(
     ] = None,
     retry: Annotated[
         bool,
-        typer.Option("--retry", help="Make runs again that failed, or whose process was killed."),
+        typer.Option("--retry", help="Make those runs again that failed or were killed."),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many runs are left, and how long.")
@@ -86,6 +86,7 @@ def run(
     from bracketz.testbed.league.plan import plan
     from bracketz.testbed.league.plan import preset as find_preset
     from bracketz.testbed.league.run import run_league
+    from bracketz.testbed.league.run import waiting as waiting_runs
     from bracketz.testbed.league.store import Store
 
     known, chosen = catalogue(add or ()), find_preset(preset)
@@ -107,7 +108,8 @@ def run(
         own_folder(out)
         store = stack.enter_context(Store(out / "league.db", create=True))
         if retry:
-            store.forget(store.done(("failed", "killed")))
+            asked = {due.key for due in waiting_runs(runs, set(), limits)}
+            store.forget(asked & store.done(("failed", "killed")))
         standing = run_league(
             runs,
             store,

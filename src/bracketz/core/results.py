@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from bracketz._version import __version__
 from bracketz.core.betting import betting_bound
-from bracketz.core.weights import log_mean, log_mean_error, student
+from bracketz.core.weights import log_mean, log_mean_error, mean_interval, student
 from bracketz.errors import InputError
 from bracketz.wording import percent, plus_minus
 
@@ -145,12 +144,11 @@ class Estimate:
         Returns:
             (mean, low, high); the interval is not a number with a single trial.
         """
-        values, n = np.array(self.log_ml_trials), self.trials
-        mean = float(np.mean(values))
-        if n < 2:
-            return mean, math.nan, math.nan
-        half = float(stdtrit(n - 1, 0.5 + confidence / 2) * np.std(values, ddof=1) / math.sqrt(n))
-        return mean, mean - half, mean + half
+        values = np.array(self.log_ml_trials)
+        if self.trials < 2:
+            return float(np.mean(values)), math.nan, math.nan
+        found = mean_interval(values, confidence)
+        return found.mean, found.low, found.high
 
     def rows(self) -> list[tuple[str, str]]:
         """What a person wants to read of it, as (name, value)."""

@@ -256,3 +256,23 @@ def bennett(
     variance = n_f * np.var(score_f, ddof=1) + n_b * within_b + n_b**2 * shared
     error = max(float(np.sqrt(variance) / information) * student(n_f + n_b - 2), least)
     return PointEstimate(float(log_z), error) if error < max(half, 1.0) else no_overlap
+
+
+class MeanInterval(NamedTuple):
+    """A mean, its standard error, and an interval for its expectation."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
+
+
+def mean_interval(values: np.ndarray, confidence: float) -> MeanInterval:
+    """By Student's t: asymptotic in the number of values. A value that is infinite leaves no error
+    bar, and no end on either side."""
+    n, mean = len(values), float(np.mean(values))
+    if not math.isfinite(mean):
+        return MeanInterval(mean, math.inf, -math.inf, math.inf)
+    error = float(np.std(values, ddof=1) / math.sqrt(n))
+    half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
+    return MeanInterval(mean, error, mean - half, mean + half)

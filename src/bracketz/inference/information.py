@@ -37,7 +37,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.results import Certificate, Seconds, check_confidence
 from bracketz.core.undirected import Undirected
 from bracketz.core.validation import check_seed, require_at_least
-from bracketz.core.weights import bennett
+from bracketz.core.weights import bennett, mean_interval
 from bracketz.data.dataset import Data
 from bracketz.data.identity import model_label
 from bracketz.data.simulate import simulate
@@ -46,7 +46,7 @@ from bracketz.errors import InputError
 from bracketz.inference.average import Average, Information
 from bracketz.inference.both_ways import BothWays
 from bracketz.inference.ladder import Clock
-from bracketz.inference.over_data_sets import over_data_sets, seed_of, student
+from bracketz.inference.over_data_sets import over_data_sets, seed_of
 from bracketz.inference.plan import Plan
 from bracketz.inference.sandwich import sandwich
 from bracketz.models.prepared import prepare
@@ -220,7 +220,7 @@ def _log_likelihood(model: Model, data: Data, parameters: bool) -> float:
 
 def _average(low, high, point, confidence: float) -> Average:
     """Ends by Student's t, each with half of the failure probability."""
-    below, above, middle = (student(values, confidence) for values in (low, high, point))
+    below, above, middle = (mean_interval(values, confidence) for values in (low, high, point))
     return Average(
         lower=below.mean,
         upper=above.mean,

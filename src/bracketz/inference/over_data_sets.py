@@ -1,15 +1,13 @@
-"""Averages over simulated data sets: the loop that draws and measures them, and the interval.
+"""The loop over simulated data sets that draws and measures them, and their seeds.
 
 Data set k of a seed is always the same one, so that what is kept in a checkpoint, or shared between
 two ways of measuring, is of the same data.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from bracketz.engine.session import Session
 
@@ -42,23 +40,3 @@ def over_data_sets(
             if session.wants_checkpoint(len(seen) == count):
                 session.save("data sets", len(seen), [np.array(seen)])
     return np.array(seen)
-
-
-class Student(NamedTuple):
-    """A mean, its standard error, and an interval for its expectation."""
-
-    mean: float
-    error: float
-    low: float
-    high: float
-
-
-def student(values: np.ndarray, confidence: float) -> Student:
-    """By Student's t: asymptotic in the number of values. A value that is infinite leaves no error
-    bar, and no end on either side."""
-    n, mean = len(values), float(np.mean(values))
-    if not math.isfinite(mean):
-        return Student(mean, math.inf, -math.inf, math.inf)
-    error = float(np.std(values, ddof=1) / math.sqrt(n))
-    half = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
-    return Student(mean, error, mean - half, mean + half)

@@ -42,6 +42,7 @@ from bracketz.core.precision import double_precision
 from bracketz.core.results import Seconds, check_confidence
 from bracketz.core.undirected import Undirected
 from bracketz.core.validation import check_seed, require_at_least
+from bracketz.core.weights import mean_interval
 from bracketz.data.dataset import Data
 from bracketz.data.identity import model_label
 from bracketz.data.simulate import simulate
@@ -50,7 +51,7 @@ from bracketz.errors import InputError
 from bracketz.inference.both_ways import BothWays
 from bracketz.inference.distance import Quality, Reading
 from bracketz.inference.ladder import Clock
-from bracketz.inference.over_data_sets import over_data_sets, seed_of, student
+from bracketz.inference.over_data_sets import over_data_sets, seed_of
 from bracketz.inference.plan import Plan
 from bracketz.models.moved import Moved
 from bracketz.models.prepared import prepare
@@ -223,7 +224,7 @@ def _one_edge(model, data, q: Approximation, chains, seed) -> float:
 
 
 def _reading(length: int | None, values: np.ndarray, confidence: float) -> Reading:
-    found, each = student(values, confidence), tuple(values.tolist())
+    found, each = mean_interval(values, confidence), tuple(values.tolist())
     if not math.isfinite(found.mean):
         return Reading(length, math.inf, math.inf, math.nan, math.inf, confidence, each)
     return Reading(length, *found, confidence, each)

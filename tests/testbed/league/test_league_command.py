@@ -46,6 +46,16 @@ def test_run_and_report_with_files_of_ones_own(bracketz, added, tmp_path):
     assert code == 1 and "2 of 3 runs done" in text
 
 
+def test_only_failures_that_are_asked_for_are_made_again(bracketz, added, tmp_path):
+    words = ["league", "run", "--out", tmp_path / "league", *added, "--tools", "toy-tool"]
+    words += ["--problems", "toy", "--datasets", 1, "--json"]
+    assert bracketz(*words, "--settings", "default,raises,dies")[0] == 0
+    code, text, _ = bracketz(*words, "--settings", "default,raises", "--retry")
+    assert code == 0 and json.loads(text)["ran"] == 1
+    code, text, _ = bracketz(*words, "--settings", "default,raises,dies")
+    assert json.loads(text)["ran"] == 0  # the one that died has kept its row
+
+
 def test_a_dry_run_says_what_is_left_and_writes_nothing(bracketz, added, tmp_path):
     out = tmp_path / "league"
     words = ["league", "run", "--out", out, *added, "--tools", "toy-tool", "--problems", "toy"]
