@@ -11,6 +11,7 @@ import time
 import pytest
 from small_experiment import CROSSED, SMALL, values
 
+from bracketz.engine.cluster import fetch
 from bracketz.errors import InputError
 from bracketz.testbed.run.cluster import cluster, on
 from bracketz.testbed.run.runner import Nobody, run_experiment
@@ -88,27 +89,54 @@ class Killer(Nobody):
         self.call()
 
 
-def test_with_all_workers_killed_the_next_one_goes_on_to_the_same_bits(dask, small_store, tmp_path):
-    address, workers = dask
-    path = tmp_path / "dask.db"
+@pytest.fixture
+def another(dask):
+    """Starts one more worker; those started so far."""
     late = []
 
-    def another():
-        late.append(subprocess.Popen([*workers[0].args[:-1], str(tmp_path / "scheduler.json")]))
+    def start():
+        late.append(subprocess.Popen(dask[1][0].args))
 
-    try:
-        with distributed.Client(address) as client, Store.open(path, create=True) as store:
-            client.wait_for_workers(2, timeout=60)
-            killer = Killer(client, another)
-            outcome = run_experiment(parse(SMALL), store, on(client), killer)
-            assert outcome.complete and outcome.failed == 0
-            assert sorted(killer.killed) == sorted(worker.pid for worker in workers)
-            assert len(late) == 1 and "no worker is left" in killer.said[0]
-    finally:
-        for process in late:
-            process.kill()
-            process.wait()
+    start.late = late
+    yield start
+    for process in late:
+        process.kill()
+        process.wait()
+
+
+def test_with_all_workers_killed_the_next_one_goes_on_to_the_same_bits(
+    dask, another, small_store, tmp_path
+):
+    address, workers = dask
+    path = tmp_path / "dask.db"
+    with distributed.Client(address) as client, Store.open(path, create=True) as store:
+        client.wait_for_workers(2, timeout=60)
+        killer = Killer(client, another)
+        outcome = run_experiment(parse(SMALL), store, on(client), killer)
+        assert outcome.complete and outcome.failed == 0
+        assert sorted(killer.killed) == sorted(worker.pid for worker in workers)
+        assert len(another.late) == 1 and "no worker is left" in killer.said[0]
     assert values(path) == values(small_store)
+
+
+def test_a_result_lost_with_its_worker_is_computed_again(dask, another, monkeypatch):
+    """The task was done, its result not yet here: seen once, as a test that hung for ever."""
+    monkeypatch.setattr("bracketz.engine.cluster.FETCH_SECONDS", 0.5)
+    address, workers = dask
+    said = []
+    with distributed.Client(address) as client:
+        client.wait_for_workers(2, timeout=60)
+        future = client.submit(pow, 2, 10, pure=False)
+        distributed.wait(future)
+        for worker in workers:
+            worker.kill()
+
+        def note(text):
+            said.append(text)
+            another()
+
+        assert fetch(client, future, note) == 1024
+    assert len(said) == 1 and "no worker is left" in said[0]
 
 
 def test_a_scheduler_that_goes_is_one_sentence(dask, tmp_path):

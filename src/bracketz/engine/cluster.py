@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +12,21 @@ from bracketz.errors import InputError
 CONNECT_SECONDS = 5
 #: Between two looks at the workers.
 LOOK_SECONDS = 2.0
+#: For a result of a task that is done to come here; the next time twice as long.
+FETCH_SECONDS = 5.0
+
+
+class Gone(InputError):
+    """The scheduler does not answer any more."""
+
+    def __init__(self, client: Any):
+        scheduler = getattr(client, "scheduler", None)
+        where = getattr(scheduler, "address", None) or "its address"
+        super().__init__(
+            f"the Dask scheduler at {where} has gone; when it is back, run the same command again"
+            " (an experiment keeps what it has finished, and a checkpoint, if there is one, the"
+            " twins)"
+        )
 
 
 @contextmanager
@@ -57,7 +73,7 @@ def await_work(client: Any, ready: Callable[[], bool], note: Callable[[str], Non
     """Until ``ready()``, on whatever workers there are; says so where there are none.
 
     Raises:
-        InputError: the scheduler has gone.
+        Gone: the scheduler has.
     """
     looked, alone = time.monotonic(), False
     while not ready():
@@ -68,22 +84,36 @@ def await_work(client: Any, ready: Callable[[], bool], note: Callable[[str], Non
         try:
             workers = len(client.nthreads())
         except Exception as error:  # whatever a lost connection raises
-            raise gone(client) from error
+            raise Gone(client) from error
         if client.status not in ("running", "newly-created"):
-            raise gone(client)
+            raise Gone(client)
         if not workers and not alone:
             note("no worker is left: waiting for one to join (Ctrl-C stops)")
         alone = not workers
 
 
-def gone(client: Any) -> InputError:
-    """The sentence for a scheduler that does not answer any more."""
-    scheduler = getattr(client, "scheduler", None)
-    where = getattr(scheduler, "address", None) or "its address"
-    return InputError(
-        f"the Dask scheduler at {where} has gone; when it is back, run the same command again (an"
-        " experiment keeps what it has finished, and a checkpoint, if there is one, the twins)"
-    )
+def fetch(client: Any, future: Any, note: Callable[[str], None]) -> Any:
+    """The result of a task, on whatever workers there are.
+
+    A task that is done loses its result if its worker dies before the result is here, and Dask
+    computes it again. Whoever waits for such a result without an end does not see that no worker
+    is left; so this asks again whether the task is done.
+
+    Raises:
+        Gone: the scheduler has.
+        Exception: whatever the task raised.
+    """
+    seconds = FETCH_SECONDS
+    while True:
+        await_work(client, future.done, note)
+        try:
+            return future.result(timeout=seconds)
+        except CancelledError:  # of a future whose scheduler is lost
+            raise Gone(client) from None
+        except TimeoutError:
+            if future.status == "error":  # the task's own
+                raise
+            seconds *= 2
 
 
 def prepare_process() -> None:

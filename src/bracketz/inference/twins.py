@@ -16,7 +16,7 @@ from bracketz.core.model import Model, State
 from bracketz.core.precision import double_precision
 from bracketz.core.weights import bennett
 from bracketz.engine.abreast import abreast
-from bracketz.engine.cluster import await_work, prepare_process
+from bracketz.engine.cluster import fetch, prepare_process
 from bracketz.engine.devices import usable_devices, use_all_cores
 from bracketz.engine.session import Session
 from bracketz.errors import InputError, NumericalError
@@ -95,8 +95,10 @@ def _elsewhere(tasks: list[Task], session: Session, clock: Clock) -> Iterator[Tw
         with session.working(f"{task.prefix}with a worker"):
             try:
                 if hasattr(session.executor, "nthreads"):  # Dask's
-                    await_work(session.executor, sent[number].done, session.progress.note)
-                twin, seconds = sent[number].result()
+                    back = fetch(session.executor, sent[number], session.progress.note)
+                else:
+                    back = sent[number].result()
+                twin, seconds = back
             except (InputError, NumericalError):
                 raise
             except Exception as error:  # not sent, or its worker died

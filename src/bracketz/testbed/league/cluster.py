@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bracketz.engine.cluster import await_work, connected, gone
+from bracketz.engine.cluster import await_work, connected, fetch
 from bracketz.errors import InputError
 from bracketz.testbed.league.catalogue import HOME, catalogue
 from bracketz.testbed.league.datasets import simulate
@@ -33,8 +33,6 @@ def on(client: Any) -> Executor:
     """The executor of a connected ``distributed.Client``: one run at a time for each worker."""
 
     def executor(due: Iterator[Due]) -> Iterator[tuple[Due, dict[str, Any] | None]]:
-        from concurrent.futures import CancelledError
-
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
 
@@ -57,9 +55,7 @@ def on(client: Any) -> Executor:
             future = next(completed)
             one = running.pop(future.key)
             try:
-                row = future.result()
-            except CancelledError:  # of a future whose scheduler is lost
-                raise gone(client) from None
+                row = fetch(client, future, lambda text: None)
             except KilledWorker:  # every worker it was tried on died
                 row = LOST
             future.release()

@@ -7,11 +7,10 @@ compiled program follow each other, and workers share what they compile on disk.
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
-from bracketz.engine.cluster import await_work, connected, gone
+from bracketz.engine.cluster import Gone, await_work, connected, fetch
 from bracketz.testbed.run.execute import execute_remotely, failure
 from bracketz.testbed.run.runner import Ended, Executor, Watcher
 from bracketz.testbed.spec.tasks import Task
@@ -61,9 +60,9 @@ def on(client: Any) -> Executor:
             future = next(completed)
             task, queue = running.pop(future.key)
             try:
-                ended = Ended(task, future.result())
-            except CancelledError:  # of a future whose scheduler is lost
-                raise gone(client) from None
+                ended = Ended(task, fetch(client, future, watcher.note))
+            except Gone:
+                raise
             except Exception as error:  # the task failed, or killed every worker it was tried on
                 ended = Ended(task, None, failure(error))
             future.release()
