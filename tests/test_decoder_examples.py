@@ -40,7 +40,7 @@ def test_weights_of_an_encoder_average_to_the_likelihood():
     y = np.array([1.0, 0.0, 1.0, 1.0])
     chance = 1 / (1 + np.exp(-last["biases"]))
     truth = np.sum(np.log(np.where(y == 1, chance, 1 - chance)))
-    weights = networks.log_weights(found, y, jax.random.key(0), 7)
+    weights = jax.jit(lambda key: networks.log_weights(found, y, key, 7))(jax.random.key(0))
     np.testing.assert_allclose(weights, truth, rtol=1e-5)
 
 
@@ -50,10 +50,11 @@ def test_training_makes_digits_more_likely():
 
     training, test = train.digits()
     keys = jax.random.split(jax.random.key(1), 50)
+    of_each = jax.jit(jax.vmap(lambda found, y, k: networks.bound(found, y, k, 1), (None, 0, 0)))
     bounds = []
     for steps in (1, 60):
         found = train.trained(training, 1, steps)
-        each = jax.vmap(lambda y, k, found=found: networks.bound(found, y, k, 1))(test[:50], keys)
+        each = of_each(found, test[:50], keys)
         bounds.append(float(each.mean()))
     assert bounds[1] > bounds[0] + 1
 

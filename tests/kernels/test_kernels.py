@@ -40,7 +40,7 @@ def exact_identities(discrete, index):
     name, model, data = discrete
     rows = 3
     y = data.y[:rows]
-    powers = power_rows(rows)[index]
+    powers = np.asarray(power_rows(rows)[index])  # one program: some are of a weak type
     forward, backward, log_f = map(
         np.asarray, matrices(model, y, powers, all_states(name, model, rows))
     )

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from bracketz import BinaryAttributes, Clustering, LowRank, simulate
-from bracketz.models.binary_attributes.state import BinaryState
-from bracketz.models.clustering.state import ClusteringState
-from bracketz.models.low_rank.state import Factors
+from bracketz.models.binary_attributes.state import BinaryState, Features
+from bracketz.models.clustering.state import Centers, ClusteringState
+from bracketz.models.low_rank.state import Factors, Left, LowRankState
 from bracketz.numerics.conditionals import TruncatedNormal
 from tiny_instances import TINY
 
@@ -38,22 +38,31 @@ def optimum(family, key, rounds=400):
             q = update(q)
         return q
 
-    return jax.jit(lambda q: jax.lax.fori_loop(0, rounds, iterate, q))(family.start(key))
+    return jax.lax.fori_loop(0, rounds, iterate, family.start(key))
 
 
 def test_no_update_lowers_the_objective(problem):
     _, model, data = problem
-    family = model.variational(data.y)
-    objective, updates = jax.jit(family.objective), [jax.jit(update) for update in family.updates]
-    for seed in range(3):
+
+    @jax.jit
+    @jax.vmap
+    def objectives(seed):
+        """Of the start, and after every update of five rounds."""
+        family = model.variational(data.y)
         q = family.start(jax.random.key(seed))
-        value = objective(q)
-        for _ in range(5):
-            for update in updates:
+
+        def updated(q, _):
+            found = []
+            for update in family.updates:
                 q = update(q)
-                new = objective(q)
-                assert new >= value - 1e-9
-                value = new
+                found.append(family.objective(q))
+            return q, jnp.stack(found)
+
+        _, found = jax.lax.scan(updated, q, length=5)
+        return jnp.append(family.objective(q), found)
+
+    found = np.asarray(objectives(np.arange(3)))
+    assert found.shape[1] >= 11 and np.all(np.diff(found) >= -1e-9)
 
 
 def perturbations(name, q, key, size):
@@ -87,25 +96,30 @@ def perturbations(name, q, key, size):
 
 def test_the_optimum_is_a_local_maximum(problem):
     name, model, data = problem
-    family = model.variational(data.y)
-    q = optimum(family, jax.random.key(0))
-    objective = jax.jit(family.objective)
-    others = jax.jit(lambda q, key: list(perturbations(name, q, key, 1e-2)))
-    best = objective(q)
-    for seed in range(20):
-        for other in others(q, jax.random.key(seed)):
-            assert objective(other) <= best + 1e-7
+
+    @jax.jit
+    def objectives(seeds):
+        """Of the optimum, and of what lies about it."""
+        family = model.variational(data.y)
+        q = optimum(family, jax.random.key(0))
+
+        @jax.vmap
+        def about(seed):
+            every = list(perturbations(name, q, jax.random.key(seed), 1e-2))
+            return jax.lax.map(family.objective, jax.tree.map(lambda *a: jnp.stack(a), *every))
+
+        return family.objective(q), about(seeds)
+
+    best, others = objectives(np.arange(20))
+    assert others.shape[1] >= 3 and np.all(others <= best + 1e-7)
 
 
 def test_the_objective_is_expected_log_joint_plus_entropy():
     """Monte Carlo from q, 200,000 draws of the uncollapsed joint; 5 standard errors."""
     model, shape = Clustering(components=2), (5, 2)
     data = simulate(model, *shape, seed=1)
-    family = model.variational(data.y)
-    q = family.start(jax.random.key(3))
-    from bracketz.models.clustering.state import Centers
 
-    def draw(key):
+    def draw(key, q):
         k1, k2 = jax.random.split(key)
         z = jax.random.categorical(k1, jnp.log(q.responsibilities), axis=1)
         noise = jax.random.normal(k2, q.means.shape)
@@ -115,8 +129,20 @@ def test_the_objective_is_expected_log_joint_plus_entropy():
         )
         return model.log_joint(ClusteringState(z), Centers(centers), data.y, jnp.ones(5)) - log_q
 
-    values = np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(jax.random.key(0), 200_000)))
-    assert abs(values.mean() - family.objective(q)) < 5 * values.std() / np.sqrt(len(values))
+    agree(lambda: model.variational(data.y), lambda f: f.start(jax.random.key(3)), draw, 200_000)
+
+
+def agree(family_of, start, draw, count):
+    """The objective at ``start`` and a mean of ``draw(key, q)``, within 5 standard errors."""
+
+    @jax.jit
+    def both(key):
+        family = family_of()
+        q = start(family)
+        return family.objective(q), jax.vmap(draw, (0, None))(jax.random.split(key, count), q)
+
+    objective, values = map(np.asarray, both(jax.random.key(0)))
+    assert abs(values.mean() - objective) < 5 * values.std() / np.sqrt(count)
 
 
 @pytest.mark.slow
@@ -124,8 +150,6 @@ def test_low_rank_and_binary_objectives_match_monte_carlo():
     for name in ("low-rank", "binary-attributes"):
         model, shape = MODELS[name]
         data = simulate(model, *shape, seed=1)
-        family = model.variational(data.y)
-        q = family.updates[-1](family.start(jax.random.key(3)))
 
         def gaussian(key, mean, covariance):
             """Rows ~ N(mean_i, covariance): (draws, log density)."""
@@ -134,24 +158,24 @@ def test_low_rank_and_binary_objectives_match_monte_carlo():
             log_q = -0.5 * jnp.sum(noise**2) - mean.shape[0] * jnp.sum(jnp.log(jnp.diagonal(root)))
             return mean + noise @ root.T, log_q - 0.5 * mean.size * jnp.log(2 * jnp.pi)
 
-        def draw(key, q=q, model=model, data=data, name=name, gaussian=gaussian):
+        def draw(key, q, model=model, data=data, name=name, gaussian=gaussian):
             k1, k2 = jax.random.split(key)
             ones = jnp.ones(data.y.shape[0])
             if name == "low-rank":
-                from bracketz.models.low_rank.state import Left, LowRankState
-
                 left, a = gaussian(k1, q.left, q.left_covariance)
                 right, b = gaussian(k2, q.right.T, q.right_covariance)
                 return model.log_joint(LowRankState(right.T), Left(left), data.y, ones) - a - b
-            from bracketz.models.binary_attributes.state import Features
-
             bits = (jax.random.uniform(k1, q.probabilities.shape) < q.probabilities) * 1.0
             a = jnp.sum(jnp.log(jnp.where(bits > 0, q.probabilities, 1 - q.probabilities)))
             features, b = gaussian(k2, q.features.T, q.covariance)
             return model.log_joint(BinaryState(bits), Features(features.T), data.y, ones) - a - b
 
-        values = np.asarray(jax.jit(jax.vmap(draw))(jax.random.split(jax.random.key(0), 100_000)))
-        assert abs(values.mean() - family.objective(q)) < 5 * values.std() / np.sqrt(len(values))
+        agree(
+            lambda model=model, data=data: model.variational(data.y),
+            lambda family: family.updates[-1](family.start(jax.random.key(3))),
+            draw,
+            100_000,
+        )
 
 
 # Maximum likelihood.
@@ -159,32 +183,46 @@ def test_low_rank_and_binary_objectives_match_monte_carlo():
 
 def test_fits_climb_to_a_stationary_point(problem):
     _, model, data = problem
-    fit = model.maximum_likelihood(data.y)
-    parameters = fit.start(jax.random.key(1))
-    value = fit.log_likelihood(parameters)
-    update, score = jax.jit(fit.update), jax.jit(fit.log_likelihood)
-    for _ in range(3000):
-        parameters = update(parameters)
-        new = score(parameters)
-        assert new >= value - 1e-8
-        value = new
-    gradient = jax.grad(fit.log_likelihood)(parameters)
-    assert float(jnp.abs(gradient).max()) < 1e-2
+
+    @jax.jit
+    def climb(key):
+        """The log likelihood at the start and after every update; its gradient at the end."""
+        fit = model.maximum_likelihood(data.y)
+
+        def updated(parameters, _):
+            new = fit.update(parameters)
+            return new, fit.log_likelihood(new)
+
+        start = fit.start(key)
+        end, values = jax.lax.scan(updated, start, length=3000)
+        return jnp.append(fit.log_likelihood(start), values), jax.grad(fit.log_likelihood)(end)
+
+    values, gradient = map(np.asarray, climb(jax.random.key(1)))
+    assert np.all(np.diff(values) >= -1e-8)
+    assert np.abs(gradient).max() < 1e-2
 
 
 def test_low_rank_fit_is_the_global_optimum_and_counts_rotations_out():
     model, shape = LowRank(components=2), (30, 5)
     data = simulate(model, *shape, seed=2)
     fit = model.maximum_likelihood(data.y)
-    best = fit.log_likelihood(fit.start(jax.random.key(0)))
     assert fit.num_parameters == 2 * 5 - 1
-    step = jax.jit(lambda v: v + 0.005 * jax.grad(fit.log_likelihood)(v))
-    for seed in range(5):  # gradient ascent from random starts does not get above it
-        right = jax.random.normal(jax.random.key(seed), (2, 5))
-        for _ in range(2000):
-            right = step(right)
-        assert fit.log_likelihood(right) <= best + 1e-6
-        assert fit.log_likelihood(right) >= best - 1.0
+
+    @jax.vmap
+    def ascended(seed):
+        def step(_, right):
+            return right + 0.005 * jax.grad(fit.log_likelihood)(right)
+
+        start = jax.random.normal(jax.random.key(seed), (2, 5))
+        return fit.log_likelihood(jax.lax.fori_loop(0, 2000, step, start))
+
+    @jax.jit
+    def both(key, seeds):
+        return fit.log_likelihood(fit.start(key)), ascended(seeds)
+
+    # Gradient ascent from random starts does not get above it.
+    best, found = map(np.asarray, both(jax.random.key(0), np.arange(5)))
+    assert np.all(found <= best + 1e-6) and np.all(found >= best - 1.0)
 
 
 # Constrained priors.
@@ -239,14 +277,26 @@ def test_low_rank_constrained_sweep_keeps_the_constrained_prior():
     y = simulate(model, *shape, seed=5).y
     prior = model.constrained_prior(y)
     keys = jax.random.split(jax.random.key(0), 400_000)
-    states = jax.jit(jax.vmap(prior.sample_prior))(keys)
-    levels = np.asarray(jax.vmap(prior.log_likelihood)(states))
+
+    @jax.jit
+    @jax.vmap
+    def sampled(key):
+        state = prior.sample_prior(key)
+        return state, prior.log_likelihood(state)
+
+    @jax.jit
+    @jax.vmap
+    def stepped(key, state):
+        new = prior.step(key, state, cutoff)
+        return new, prior.log_likelihood(new)
+
+    states, levels = jax.tree.map(np.asarray, sampled(keys))
     cutoff = np.quantile(levels, 0.8)
     inside = levels > cutoff
     start = jax.tree.map(lambda a: a[inside], states)
     fresh = jax.random.split(jax.random.key(1), int(inside.sum()))
-    after = jax.jit(jax.vmap(lambda k, s: prior.step(k, s, cutoff)))(fresh, start)
-    assert float(jax.vmap(prior.log_likelihood)(after).min()) > cutoff - 1e-9
+    after, new_levels = jax.tree.map(np.asarray, stepped(fresh, start))
+    assert new_levels.min() > cutoff - 1e-9
 
     def statistics(s: Factors):
         return np.stack(
@@ -258,11 +308,7 @@ def test_low_rank_constrained_sweep_keeps_the_constrained_prior():
             ]
         )
 
-    before, now = (
-        statistics(jax.tree.map(np.asarray, start)),
-        statistics(jax.tree.map(np.asarray, after)),
-    )
-    difference = now - before
+    difference = statistics(after) - statistics(start)
     z = difference.mean(axis=1) / (difference.std(axis=1) / np.sqrt(difference.shape[1]))
     assert np.abs(z).max() < 5 and np.all(difference.std(axis=1) > 0.05)
 

@@ -25,16 +25,16 @@ LINEAR = {"weights": RNG.normal(size=(4, 2)), "offset": RNG.normal(size=4)}
 NODES = np.linspace(-8, 8, 321)
 
 
+@jax.jit
+def log_joint(model, y, z):
+    return jax.vmap(lambda x: model.log_prior(x) + jnp.sum(model.log_likelihood(x, y)))(z)
+
+
 def by_quadrature(model, y) -> float:
     """log p(y) of a decoder with two latents: trapezoids, exact to rounding for smooth tails."""
     z = np.stack(np.meshgrid(NODES, NODES), axis=-1).reshape(-1, 2)
-
-    @jax.jit
-    def joint(z):
-        return jax.vmap(lambda x: model.log_prior(x) + jnp.sum(model.log_likelihood(x, y)))(z)
-
     with double_precision():
-        values = np.asarray(joint(z))
+        values = np.asarray(log_joint(model, y, z))
     return float(np.log(np.sum(np.exp(values - values.max()))) + values.max()) + 2 * np.log(
         NODES[1] - NODES[0]
     )
@@ -114,23 +114,29 @@ def test_a_chain_looks_at_its_own_data_set_alone():
     roots = np.stack([np.eye(2), 0.5 * np.eye(2)])
     tuning = Tuning(np.array([0.0, 1.0]), roots, np.array([0.5, 0.6]), np.array([2, 3]))
     with double_precision():
-        many, powers, key = OneOfMany(Tuned(model, tuning)), jnp.full(6, 0.6), jax.random.key(0)
+        many, powers, key = OneOfMany(Tuned(model, tuning)), np.full(6, 0.6), jax.random.key(0)
         position = many.sample_prior(key).position
+
+        @jax.jit
+        def ours(which):
+            seat, kernel = Seat(position, which), many.kernel(y, powers)
+            moved = [k.step(key, seat) for k in (kernel, kernel.reversed())]
+            density = many.log_annealed(seat, y, powers)
+            return [m.which for m in moved], [m.position.vector for m in moved], density
+
+        @jax.jit
+        def theirs(y):
+            kernel = many.tuned.kernel(y, powers)
+            moved = [k.step(key, position).vector for k in (kernel, kernel.reversed())]
+            return moved, many.tuned.log_annealed(position, y, powers)
+
         for which in (0, 3):
-            seat = Seat(position, jnp.asarray(which))
-            for backward in (False, True):
-                ours, theirs = many.kernel(y, powers), many.tuned.kernel(y[which], powers)
-                if backward:
-                    ours, theirs = ours.reversed(), theirs.reversed()
-                moved = ours.step(key, seat)
-                assert int(moved.which) == which
-                expected = theirs.step(key, position)
-                np.testing.assert_array_equal(moved.position.vector, expected.vector)
-            assert many.log_annealed(seat, y, powers) == many.tuned.log_annealed(
-                position, y[which], powers
-            )
+            seats, *found = ours(which)
+            assert [int(seat) for seat in seats] == [which, which]
+            jax.tree.map(np.testing.assert_array_equal, tuple(found), theirs(y[which]))
         program = ForwardEach(many, y, bz.Tempered().through(3), each=np.int64(3))
-        begun = [int(program.start_of(key, np.uint32(c)).states.which[0]) for c in range(16)]
+        start = jax.jit(jax.vmap(lambda c: program.start_of(key, c).states.which[0]))
+        begun = start(np.arange(16, dtype=np.uint32)).tolist()
         assert begun == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3 + [4]
         adopted = many.adopt(jnp.zeros((5, 2)))
         assert adopted.which.tolist() == [0, 1, 2, 3, 4]

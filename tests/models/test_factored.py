@@ -45,6 +45,17 @@ class Line(bz.Factored):
 
 
 LINE = Line(np.random.default_rng(0).normal(size=(20, 3)))
+SHORT = Line(LINE.X[:6, :2])
+
+
+@bz.pytree_dataclass
+class Off(Line):
+    """Its prior times a constant."""
+
+    log_constant: float = 0.0
+
+    def log_prior(self, x):
+        return super().log_prior(x) + self.log_constant
 
 
 @bz.pytree_dataclass
@@ -104,13 +115,7 @@ def test_the_shorter_path_is_taken_and_told():
 def test_a_prior_that_is_not_normalised_is_doubted(off):
     """The path from the prior never sees the constant, the one from the reference does; false
     alarms: one in two thousand."""
-
-    @bz.pytree_dataclass
-    class Off(Line):
-        def log_prior(self, x):
-            return super().log_prior(x) + off
-
-    prepared = bz.prepare(Off(LINE.X), bz.simulate(LINE, seed=2).y)
+    prepared = bz.prepare(Off(LINE.X, log_constant=off), bz.simulate(LINE, seed=2).y)
     assert (prepared.doubt is None) == (off == 0)
     if off:
         assert f"log evidence {off:+.0f}"[:-1] in prepared.doubt
@@ -170,53 +175,70 @@ def test_reverse_chains_do_not_begin_at_one_place():
         assert np.all(np.abs(z.mean(0)) < 0.3) and np.all(np.abs(z.var(0) - 1) < 0.3)
 
 
+SETS = 100
+
+
+@pytest.fixture(scope="module")
+def prepared_sets():
+    """(data, log evidence, what a pilot makes of them) of many data sets; kernels so short that a
+    state remembers where it began."""
+
+    def one(seed):
+        data = bz.simulate(SHORT, seed=seed)
+        prepared = bz.prepare(SHORT, data.y, seed=seed, reference=True)
+        tuning = prepared.model.tuning
+        short = dataclasses.replace(tuning, step_sizes=0.02 * tuning.step_sizes)
+        tuned = dataclasses.replace(prepared.model, tuning=short)
+        return data, SHORT.exact(data.y), tuned, prepared.adopt(data.exact)
+
+    return [one(seed) for seed in range(SETS)]
+
+
+def _log_values(program, stream, seed):
+    """Of a short run: two edges, two chains."""
+    from bracketz.engine.run import run_chains
+
+    options = {"chains": 2, "seed": seed, "session": bz.Session()}
+    return run_chains(program, 2, stream=stream, **options).log_values
+
+
 @pytest.mark.slow
-def test_weights_average_to_the_evidence_both_ways_with_the_pilot_inside():
+def test_weights_average_to_the_evidence_both_ways_with_the_pilot_inside(prepared_sets):
     """Over 100 data sets E[w / p(y)] = 1 forwards and E[p(y) / w] = 1 backwards, where the pilot,
     the reference and the exact sample are new each time. Each side fails with probability 1e-4."""
-    forward, reverse = _ratios(Line(LINE.X[:6, :2]), fit_to_exact=False)
-    for ratios in (forward, reverse):
-        z = (ratios.mean() - 1) / (ratios.std(ddof=1) / math.sqrt(len(ratios)))
+    from bracketz.engine.anneal import Forward, Reverse
+
+    path = bz.Tempered(bz.Linear()).through(3)
+    forward, reverse = [], []
+    for seed, (data, truth, tuned, exact) in enumerate(prepared_sets):
+        up = _log_values(Forward(tuned, data.y, path), "up", seed)
+        down = _log_values(Reverse(tuned, data.y, path, exact), "down", seed)
+        forward.append(np.mean(np.exp(up - truth)))
+        reverse.append(np.mean(np.exp(truth - down)))
+    for ratios in (np.array(forward), np.array(reverse)):
+        z = (ratios.mean() - 1) / (ratios.std(ddof=1) / math.sqrt(SETS))
         assert abs(z) < 3.9
 
 
 @pytest.mark.slow
-def test_a_reference_fitted_to_the_exact_sample_voids_the_upper_bound():
+def test_a_reference_fitted_to_the_exact_sample_voids_the_upper_bound(prepared_sets):
     """The same with q centred at the exact sample: reverse weights are too large on average, so
     their "upper bounds" fall below the truth, the more the less the kernels move. This is why the
     pilot never sees the sample."""
-    _, reverse = _ratios(Line(LINE.X[:6, :2]), fit_to_exact=True)
-    above = -np.log(reverse)  # of the upper bound, over the truth: at least 0 on average
-    assert above.mean() < -3 * above.std(ddof=1) / math.sqrt(len(above))
-
-
-def _ratios(model, fit_to_exact: bool, sets: int = 100):
-    """(w / p(y) of a forward run, p(y) * w of a reverse one) of many data sets, along two
-    edges with steps so short that a state remembers where it began."""
-    from bracketz.engine.anneal import Forward, Reverse
-    from bracketz.engine.run import run_chains
+    from bracketz.engine.anneal import Reverse
 
     path = bz.Tempered(bz.Linear()).through(3)
-    forward, reverse = [], []
-    for seed in range(sets):
-        data = bz.simulate(model, seed=seed)
-        truth = model.exact(data.y)
-        prepared = bz.prepare(model, data.y, seed=seed, reference=True)
-        tuned, exact = prepared.model, prepared.adopt(data.exact)
-        short = dataclasses.replace(tuned.tuning, step_sizes=0.02 * tuned.tuning.step_sizes)
-        tuned = dataclasses.replace(tuned, tuning=short)
-        if fit_to_exact:
-            seen = tuned.model
-            near = dataclasses.replace(seen.reference, mean=data.exact["beta"])
-            tuned = Tuned(Referenced(seen.model, near), tuned.tuning)
-            with double_precision():
-                exact = tuned.adopt(tuned.model.adopt(data.exact))
-        options = {"chains": 2, "seed": seed, "session": bz.Session()}
-        up = run_chains(Forward(tuned, data.y, path), 2, stream="up", **options)
-        down = run_chains(Reverse(tuned, data.y, path, exact), 2, stream="down", **options)
-        forward.append(np.mean(np.exp(up.log_values - truth)))
-        reverse.append(np.mean(np.exp(truth - down.log_values)))
-    return np.array(forward), np.array(reverse)
+    reverse = []
+    for seed, (data, truth, tuned, _) in enumerate(prepared_sets):
+        seen = tuned.model
+        near = dataclasses.replace(seen.reference, mean=data.exact["beta"])
+        fitted = Tuned(Referenced(seen.model, near), tuned.tuning)
+        with double_precision():
+            exact = fitted.adopt(fitted.model.adopt(data.exact))
+        down = _log_values(Reverse(fitted, data.y, path, exact), "down", seed)
+        reverse.append(np.mean(np.exp(truth - down)))
+    above = -np.log(reverse)  # of the upper bound, over the truth: at least 0 on average
+    assert above.mean() < -3 * above.std(ddof=1) / math.sqrt(SETS)
 
 
 @pytest.mark.parametrize("kind", ["hmc", "hmc+walk", "walk"])
@@ -224,12 +246,20 @@ def _ratios(model, fit_to_exact: bool, sets: int = 100):
 def test_kernels_keep_the_annealed_density(kind, backward):
     """Exact draws of the conjugate annealed posterior stay such after some steps: mean and variance
     of each coordinate, 40,000 chains. One of the 36 comparisons fails with probability 1 %."""
-    model = Line(LINE.X[:, :2])
+    model = SHORT
     with double_precision():
         data = bz.simulate(model, seed=3)
         tuned = bz.prepare(model, data.y, reference=False).model
         tuning = dataclasses.replace(tuned.tuning, kernel=kind)
         tuned = Tuned(model, tuning)
+
+        @jax.jit
+        def moved(key, starts, power):
+            kernel = tuned.kernel(data.y, jnp.full(6, power))
+            kernel = bz.Repeat(kernel.reversed() if backward else kernel, 3)
+            keys = jax.random.split(key, len(starts))
+            return jax.vmap(lambda k, s: kernel.step(k, tuned.adopt({"beta": s})))(keys, starts)
+
         for power in (0.0, 0.37, 1.0):
             X = np.asarray(model.X)
             precision = np.eye(2) + power * X.T @ X / model.noise**2
@@ -237,15 +267,7 @@ def test_kernels_keep_the_annealed_density(kind, backward):
             root = np.linalg.cholesky(np.linalg.inv(precision))
             count = 40_000
             noise = np.random.default_rng(1).normal(size=(count, 2))
-
-            @jax.jit
-            def moved(keys, starts, power=power):
-                kernel = tuned.kernel(data.y, jnp.full(20, power))
-                kernel = bz.Repeat(kernel.reversed() if backward else kernel, 3)
-                return jax.vmap(lambda k, s: kernel.step(k, tuned.adopt({"beta": s})))(keys, starts)
-
-            keys = jax.random.split(jax.random.key(5), count)
-            ends = np.asarray(moved(keys, mean + noise @ root.T).vector)
+            ends = np.asarray(moved(jax.random.key(5), mean + noise @ root.T, power).vector)
             z = np.linalg.solve(root, (ends - mean).T).T
             assert np.all(np.abs(z.mean(0)) < 3.8 / math.sqrt(count))
             assert np.all(np.abs(z.var(0) - 1) < 3.8 * math.sqrt(2 / count))
@@ -293,12 +315,17 @@ def test_a_reference_is_a_density_and_its_sampler_agrees():
     with double_precision():
         reference = fit(sample, dense=True, independent=1000)
         assert "mixture" in reference.q.family
-        grid = jnp.linspace(-40, 40, 200_001)[:, None]
-        density = jnp.exp(jax.vmap(reference.q.log_density)(grid))
-        assert float(jnp.trapezoid(density, grid[:, 0])) == pytest.approx(1, abs=1e-6)
-        draws = jax.vmap(reference.q.sample)(jax.random.split(jax.random.key(1), 40_000))[:, 0]
-        below = float(jnp.trapezoid(jnp.where(grid[:, 0] < -1.1, density, 0.0), grid[:, 0]))
-        found = float(jnp.mean(draws < -1.1))
+        grid = np.linspace(-40, 40, 200_001)[:, None]
+
+        @jax.jit
+        def both(grid, key):
+            draws = jax.vmap(reference.q.sample)(jax.random.split(key, 40_000))
+            return jnp.exp(jax.vmap(reference.q.log_density)(grid)), draws[:, 0]
+
+        density, draws = map(np.asarray, both(grid, jax.random.key(1)))
+        assert np.trapezoid(density, grid[:, 0]) == pytest.approx(1, abs=1e-6)
+        below = np.trapezoid(np.where(grid[:, 0] < -1.1, density, 0.0), grid[:, 0])
+        found = np.mean(draws < -1.1)
         assert abs(found - below) < 4 * math.sqrt(below * (1 - below) / 40_000)
 
 

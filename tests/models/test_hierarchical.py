@@ -10,6 +10,9 @@ from scipy.special import expit, gammaln, logit, logsumexp
 import bracketz as bz
 from bracketz.core.precision import double_precision
 from bracketz.data.identity import hyperparameters
+from bracketz.engine.anneal import Forward
+from bracketz.engine.recorder import Recorded
+from bracketz.engine.run import run_chains
 from bracketz.models.hierarchical import InferredState
 from bracketz.models.hyper_reference import begun_at
 from bracketz.models.low_rank.inferred import Exchange, LowRankHyper, moved
@@ -27,15 +30,16 @@ def ids(cls):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", MODELS, ids=ids)
 def test_both_bounds_meet_quadrature_over_the_hyperparameters(cls):
-    """Within 0.1 nats on tiny data. The error bars are about 0.02, so a right code fails with
-    probability below 1e-5."""
+    """Within 0.1 nats on tiny data, from the prior. The error bars are about 0.02, so a right code
+    fails with probability below 1e-5."""
     model, shape = cls().tiny()
     data = bz.simulate(model, *shape, seed=3)
     truth = model.exact_evidence(data.y)
     for estimator in (bz.AIS(distributions=400), bz.ReverseAIS(distributions=400)):
-        answer = bz.estimate(model, data, estimator, trials=400)
-        assert abs(answer.log_ml - truth) < 0.1, (estimator.name, answer.log_ml, truth)
-        assert estimator.combine(np.array(answer.log_ml_trials))[1] < 0.03  # the trials' part of it
+        outcome = estimator.run(model, data, 400, seed=0, session=bz.Session())
+        log_ml, error = estimator.combine(outcome.log_values)
+        assert abs(log_ml - truth) < 0.1, (estimator.name, log_ml, truth)
+        assert error < 0.03  # the trials' part of it
 
 
 def test_quadrature_agrees_with_an_independent_integral():
@@ -195,8 +199,9 @@ def _sparse_models(a):
 @pytest.mark.slow
 @pytest.mark.parametrize("which", (0, 1), ids=("clustering", "binary attributes"))
 def test_sparse_priors_give_the_exact_evidence(which):
-    """AIS against enumeration with the probabilities integrated out in closed form. 1,000 chains,
-    four standard errors: false alarms 6e-5 a case, six cases."""
+    """AIS, from the prior and from the reference a pilot finds, against enumeration with the
+    probabilities integrated out in closed form. 1,000 chains (one program of 100, which the pilot
+    takes too), four standard errors: false alarms 6e-5 a case, twelve cases."""
     y = np.array([[0.9, -0.2], [0.4, 0.8], [-0.3, 0.5]])
     for a in SPARSE:
         model, even, log_arrangement = list(_sparse_models(a))[which]
@@ -205,15 +210,26 @@ def test_sparse_priors_give_the_exact_evidence(which):
             joint = jax.vmap(even.log_annealed, (0, None, None))(states, y, jnp.ones(3))
         terms = np.asarray(joint) + 3 * np.log(2.0)  # likelihoods: the prior is even
         truth = logsumexp(terms + [log_arrangement(np.asarray(z)) for z in latents])
-        answer = bz.estimate(model, y, bz.AIS(distributions=10), trials=1000)
-        assert np.all(np.isfinite(answer.log_ml_trials))
-        assert abs(answer.log_ml - truth) < 4 * answer.standard_error, a
+        ready = bz.prepare(model, y, reference=True, chains=100)
+        at_prior = begun_at(model, jax.tree.map(np.float64, model.priors))
+        path = Tempered(ready.schedule).through(10)
+        for begun in (at_prior, ready.model):
+            program = Recorded(Forward(begun, y, path))
+            found = np.concatenate(
+                [
+                    run_chains(program, 9, chains=100, seed=seed, stream="sparse").log_values
+                    for seed in range(10)
+                ]
+            )
+            assert np.all(np.isfinite(found))
+            log_ml, error = bz.AIS.combine(found)
+            assert abs(log_ml - truth) < 4 * error, a
 
 
 # Simulation-based calibration: the rank of the hyperparameter that made the data among posterior
 # draws is uniform.
 
-DATA_SETS, DRAWS, THIN = 200, 99, 6
+DATA_SETS, ANNEALED, DRAWS, THIN = 200, 300, 99, 6
 CALIBRATED = (
     bz.InferredClustering(2, 4.0, 4.0, 5.0, 2.0, 2.0),
     bz.InferredLowRank(1, 5.0, 4.0, 5.0, 4.0, 5.0, 2.0),
@@ -231,25 +247,21 @@ def _rank(model, key, shape):
     key_state, key_data, key_start, key_walk = jax.random.split(key, 4)
     exact = model.sample_prior(key_state, shape)
     y = model.simulate(key_data, exact, shape)
-    path = Tempered().through(300)
+    path = Tempered().through(ANNEALED)
 
-    def anneal(t, state):
-        return model.kernel(y, path.powers(t, shape[0])).step(
-            jax.random.fold_in(key_walk, t), state
-        )
-
-    state = jax.lax.fori_loop(1, 300, anneal, model.sample_prior(key_start, shape))
-    kernel = model.kernel(y, jnp.ones(shape[0]))
+    def sweep(t, state):
+        powers = path.powers(jnp.minimum(t, ANNEALED - 1), shape[0])  # 1 at the end of the path
+        return model.kernel(y, powers).step(jax.random.fold_in(key_walk, t), state)
 
     def draw(state, i):
-        def once(j, s):
-            return kernel.step(jax.random.fold_in(jax.random.fold_in(key_walk, 10_000 + i), j), s)
-
-        state = jax.lax.fori_loop(0, THIN, once, state)
+        """``THIN`` sweeps further, or up from the prior at first: one loop, one program."""
+        last = ANNEALED + i * THIN
+        first = jnp.where(i == 0, 1, last - THIN)
+        state = jax.lax.fori_loop(first, last, sweep, state)
         return state, _scalars(state.hyper)
 
-    _, draws = jax.lax.scan(draw, state, jnp.arange(DRAWS))
-    return jnp.sum(draws < _scalars(exact.hyper), axis=0)
+    _, draws = jax.lax.scan(draw, model.sample_prior(key_start, shape), jnp.arange(1 + DRAWS))
+    return jnp.sum(draws[1:] < _scalars(exact.hyper), axis=0)
 
 
 @pytest.mark.slow
@@ -307,8 +319,12 @@ def test_low_rank_exchanges_scale_as_its_density_says(begun):
         jacobian = state.latent.right.size * shift / 2  # of V; the variances' cancel
         return model.log_annealed(state, data.y, powers) + jacobian
 
-    found = jax.vmap(density)(shifts)
-    said = jax.vmap(lambda s: exchange.log_along(data.exact.hyper, s))(shifts)
+    @jax.jit
+    @jax.vmap
+    def both(shift):
+        return density(shift), exchange.log_along(data.exact.hyper, shift)
+
+    found, said = both(shifts)
     np.testing.assert_allclose(found - found[0], said - said[0], rtol=1e-10)
 
 
@@ -320,7 +336,7 @@ def test_low_rank_exchange_keeps_its_law():
     exchange = Exchange(left, right)
     hyper = LowRankHyper(jnp.array(1.0), jnp.array(1.0), jnp.array(1.0))
     grid = np.linspace(-9, 9, 20_001)
-    weights = np.exp(np.asarray(exchange.log_along(hyper, grid)))
+    weights = np.exp(np.asarray(jax.jit(lambda s: exchange.log_along(hyper, s))(grid)))
     cdf = np.cumsum(weights) / weights.sum()
     start = np.interp(np.random.default_rng(0).uniform(size=4000), cdf, grid)
 
@@ -330,9 +346,9 @@ def test_low_rank_exchange_keeps_its_law():
         return jnp.log(new.hyper.right_variance), 2 * jnp.log(new.latent.right[0, 0])
 
     keys = jax.random.split(jax.random.key(1), len(start))
-    ends, by_factor = jax.vmap(after)(keys, start)
+    ends, by_factor = map(np.asarray, jax.jit(jax.vmap(after))(keys, start))
     np.testing.assert_allclose(ends, by_factor, atol=1e-10)
-    for sample in (start, np.asarray(ends)):
+    for sample in (start, ends):
         assert stats.kstest(sample, lambda s: np.interp(s, grid, cdf)).pvalue > 1e-3
     assert np.corrcoef(start, ends)[0, 1] < 0.3  # and it moves
 

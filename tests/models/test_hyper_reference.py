@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import digamma
+from scipy.special import digamma, log_softmax
 
 import bracketz as bz
 from bracketz.check.pairs import both_directions, crooks_p
@@ -76,17 +76,19 @@ def drawn(model, shape, seed=0):
 @pytest.mark.parametrize("q, p, value", LAWS, ids=("inverse gamma", "dirichlet", "beta"))
 def test_the_geometric_mean_is_of_the_family(q, p, value):
     """log of ``toward`` less (1 - m) log q + m log p is one number, whatever the value."""
-    with double_precision():
-        values = [value, 1.7 * value - 0.1 * jnp.arange(jnp.size(value)).reshape(jnp.shape(value))]
-        if isinstance(q, Dirichlet):
-            values = [jax.nn.log_softmax(v) for v in values]
-        for m in (0.0, 0.3, 1.0):
-            constants = [
-                q.toward(p, m).log_density(v) - (1 - m) * q.log_density(v) - m * p.log_density(v)
-                for v in values
-            ]
-            assert float(constants[0]) == pytest.approx(float(constants[1]), abs=1e-10)
-            assert m not in (0.0, 1.0) or float(constants[0]) == pytest.approx(0, abs=1e-10)
+    values = [value, 1.7 * value - 0.1 * np.arange(np.size(value)).reshape(np.shape(value))]
+    if isinstance(q, Dirichlet):
+        values = [log_softmax(v) for v in values]
+
+    @jax.jit
+    def constant(value, m):
+        mean = q.toward(p, m).log_density(value)
+        return mean - (1 - m) * q.log_density(value) - m * p.log_density(value)
+
+    for m in (0.0, 0.3, 1.0):
+        constants = [float(constant(v, m)) for v in values]
+        assert constants[0] == pytest.approx(constants[1], abs=1e-10)
+        assert m not in (0.0, 1.0) or constants[0] == pytest.approx(0, abs=1e-10)
 
 
 def test_matched_laws_have_the_sample_s_mean_statistics():
@@ -127,19 +129,25 @@ def test_conditionals_are_those_of_the_joint(cls, wrapped):
     model = incomplete(model, shape) if wrapped else model
     state, parameters, y = drawn(model, shape)
     other, elsewhere, _ = drawn(model, shape, seed=1)
-    with double_precision():
-        for powers in POWERS:
-            b = jnp.asarray(powers[: shape[0]])
-            update = model.kernel(y, b).kernels[1]
-            visits = zip(
-                update.visits(state, parameters), update.visits(other, elsewhere), strict=True
-            )
-            for visit, away in visits:
-                claimed = visit.conditional.log_density(away.value)
-                claimed -= visit.conditional.log_density(visit.value)
-                joint = model.log_joint(*visit.put(away.value), y, b)
-                joint -= model.log_joint(state, parameters, y, b)
-                assert float(claimed) == pytest.approx(float(joint), abs=1e-8), visit.variable
+
+    @jax.jit
+    @jax.vmap
+    def both(b):
+        """(claimed, of the joint) by variable."""
+        update = model.kernel(y, b).kernels[1]
+        visits = zip(update.visits(state, parameters), update.visits(other, elsewhere), strict=True)
+        here, found = model.log_joint(state, parameters, y, b), {}
+        for visit, away in visits:
+            claimed = visit.conditional.log_density(away.value)
+            claimed -= visit.conditional.log_density(visit.value)
+            there = model.log_joint(*visit.put(away.value), y, b)
+            found[visit.variable] = claimed, there - here
+        return found
+
+    found = both(np.stack([powers[: shape[0]] for powers in POWERS]))
+    assert len(found) == 1 + len(state.hyper)
+    for variable, (claimed, joint) in found.items():
+        np.testing.assert_allclose(claimed, joint, rtol=0, atol=1e-8, err_msg=variable)
 
 
 @pytest.mark.parametrize("wrapped", (False, True), ids=("complete", "incomplete"))
@@ -152,19 +160,25 @@ def test_the_path_leads_from_the_reference_to_the_joint(cls, wrapped):
         model, plain = incomplete(model, shape), incomplete(plain, shape)
     state, _, y = drawn(plain, shape)
     inner = getattr(model, "model", model) if wrapped else model
-    with double_precision():
-        zeros, ones = jnp.zeros(shape[0]), jnp.ones(shape[0])
+    after, before = (b[: shape[0]] for b in POWERS[:2])
+
+    @jax.jit
+    def densities():
+        """log p - log q; how far the model's density is above the plain one at the ends, and its
+        increment above the plain one's."""
         p, q = (log_density(laws, state.hyper) for laws in (inner.priors, inner.q))
-        assert float(q - p) != pytest.approx(0, abs=0.1)
-        bottom = model.log_annealed(state, y, zeros) - plain.log_annealed(state, y, zeros)
-        assert float(bottom) == pytest.approx(float(q - p), abs=1e-9)
-        top = model.log_annealed(state, y, ones) - plain.log_annealed(state, y, ones)
-        assert float(top) == pytest.approx(0, abs=1e-9)
-        after, before = (jnp.asarray(b[: shape[0]]) for b in POWERS[:2])
+        bottom, top = jax.vmap(
+            lambda b: model.log_annealed(state, y, b) - plain.log_annealed(state, y, b)
+        )(jnp.stack([jnp.zeros(shape[0]), jnp.ones(shape[0])]))
         increment = model.log_increment(state, y, after, before)
-        own = plain.log_increment(state, y, after, before)
-        share = jnp.mean(after) - jnp.mean(before)
-        assert float(increment) == pytest.approx(float(own + share * (p - q)), abs=1e-9)
+        return p - q, bottom, top, increment - plain.log_increment(state, y, after, before)
+
+    difference, bottom, top, increment = map(float, densities())
+    assert difference != pytest.approx(0, abs=0.1)
+    assert bottom == pytest.approx(-difference, abs=1e-9)
+    assert top == pytest.approx(0, abs=1e-9)
+    share = np.mean(after) - np.mean(before)
+    assert increment == pytest.approx(share * difference, abs=1e-9)
 
 
 @pytest.mark.parametrize("cls", MODELS, ids=ids)

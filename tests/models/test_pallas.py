@@ -2,6 +2,7 @@
 noise."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -24,32 +25,37 @@ MODELS = [
 @pytest.mark.parametrize("powers_index", range(4))  # zeros, ones, 0.37, and mixed
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch):
-    same_draws(model, powers_index, backward, monkeypatch)
+    same_draws(model, powers_index, backward, "chain per warp", monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_chain_in_each_lane_draws_the_same(backward, monkeypatch):
     monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
-    same_draws(MODELS[1], 3, backward, monkeypatch)
+    same_draws(MODELS[1], 3, backward, "chain per lane", monkeypatch)
 
 
-def same_draws(model, powers_index, backward, monkeypatch):
-    """Six chains, all latents equal: a draw differs only where a uniform falls within rounding of a
-    boundary."""
-    data = simulate(model, 9, 4, seed=3)
-    kernel = dataclasses.replace(
-        model.kernel(data.y, power_rows(9)[powers_index]), backward=backward
-    )
-    states = jax.vmap(lambda key: model.sample_prior(key, data.y.shape))(
+@functools.partial(jax.jit, static_argnames=("backward", "sweep"))
+def drawn(model, y, powers, backward, sweep):
+    """(latents before, after) of six chains; ``sweep`` says what is switched on: a program each."""
+    kernel = dataclasses.replace(model.kernel(y, powers), backward=backward)
+    states = jax.vmap(lambda key: model.sample_prior(key, y.shape))(
         jax.random.split(jax.random.key(0), 6)
     )
     latents = jax.vmap(kernel.latents)(states)
     noise = jax.vmap(kernel.noise)(jax.random.split(jax.random.key(1), 6), latents)
-    plain = jax.vmap(kernel.draw)(latents, noise)
+    return latents, jax.vmap(kernel.draw)(latents, noise)
+
+
+def same_draws(model, powers_index, backward, sweep, monkeypatch):
+    """Six chains, all latents equal: a draw differs only where a uniform falls within rounding of a
+    boundary."""
+    y, powers = simulate(model, 9, 4, seed=3).y, np.asarray(power_rows(9)[powers_index])
+    latents, plain = map(np.asarray, drawn(model, y, powers, backward, "plain"))
     monkeypatch.setattr(fused, "interpret", True)
-    np.testing.assert_array_equal(jax.vmap(kernel.draw)(latents, noise), plain)
-    assert not jnp.array_equal(plain, latents)
+    _, found = drawn(model, y, powers, backward, sweep)
+    np.testing.assert_array_equal(found, plain)
+    assert not np.array_equal(plain, latents)
 
 
 @pytest.mark.slow
@@ -57,12 +63,11 @@ def same_draws(model, powers_index, backward, monkeypatch):
 def test_fused_bits_of_many_data_sets(of_their_own, monkeypatch):
     """Members of a batch, each with chains (``engine.abreast``); chains with data of their own."""
     model = BinaryAttributes(components=3, attribute_probability=np.array([0.3, 0.6, 0.5]))
-    sets = [simulate(model, 7, 4, seed=seed) for seed in (3, 4)]
-    ys = jnp.stack([jnp.asarray(data.y) for data in sets])
-    chains = 40  # more than a warp has lanes
+    ys = np.stack([simulate(model, 7, 4, seed=seed).y for seed in (3, 4)])
+    powers, chains = np.asarray(power_rows(7)[3]), 40  # more than a warp has lanes
 
     def draws(y, key):
-        kernel = model.kernel(y, power_rows(7)[3])
+        kernel = model.kernel(y, powers)
 
         def one(key):
             state = model.sample_prior(key, y.shape)
@@ -72,10 +77,10 @@ def test_fused_bits_of_many_data_sets(of_their_own, monkeypatch):
         return one(key) if of_their_own else jax.vmap(one)(jax.random.split(key, chains))
 
     keys = jax.random.split(jax.random.key(0), 2)
-    plain = jax.vmap(draws)(ys, keys)
+    plain = np.asarray(jax.jit(lambda: jax.vmap(draws)(ys, keys))())
     monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
     monkeypatch.setattr(fused, "interpret", True)
-    np.testing.assert_array_equal(jax.vmap(draws)(ys, keys), plain)
+    np.testing.assert_array_equal(jax.jit(lambda: jax.vmap(draws)(ys, keys))(), plain)
 
 
 @pytest.mark.parametrize("row_update", ["flips", "whole"])
@@ -83,13 +88,18 @@ def test_other_row_updates_are_not_fused(row_update, monkeypatch):
     """The fused sweep draws bit by bit; these have other laws."""
     model = BinaryAttributes(components=3, row_update=row_update)
     data = simulate(model, 5, 4, seed=3)
-    kernel = model.kernel(data.y, power_rows(5)[1])
-    noise = kernel.noise(jax.random.key(1), kernel.latents(data.exact))
-    plain = kernel.draw(kernel.latents(data.exact), noise)
+    powers = np.asarray(power_rows(5)[1])
+
+    def draw():
+        kernel = model.kernel(data.y, powers)
+        latents = jnp.asarray(kernel.latents(data.exact))
+        return kernel.draw(latents, kernel.noise(jax.random.key(1), latents))
+
+    plain = np.asarray(jax.jit(lambda: draw())())
     monkeypatch.setattr(fused, "interpret", True)
-    np.testing.assert_array_equal(kernel.draw(kernel.latents(data.exact), noise), plain)
+    np.testing.assert_array_equal(jax.jit(lambda: draw())(), plain)
     monkeypatch.setattr(gibbs, "binary_draw", None)
-    kernel.draw(kernel.latents(data.exact), noise)
+    jax.eval_shape(lambda: draw())
 
 
 def test_fused_only_on_a_gpu_and_within_registers(monkeypatch):

@@ -3,19 +3,27 @@
 import pytest
 from small_experiment import SMALL
 
+from bracketz.engine import run as loop
 from bracketz.testbed.run.runner import run_experiment
 from bracketz.testbed.spec.experiment import parse
 from bracketz.testbed.store.store import Store
 
 
 @pytest.fixture(scope="session")
-def small_store(tmp_path_factory):
-    """The small experiment, run without disturbance."""
+def small_run(tmp_path_factory):
+    """(store of the small experiment, run without disturbance; how many programs it traced)."""
     path = tmp_path_factory.mktemp("small") / "results.db"
+    before = loop.trace_count
     with Store.open(path, create=True) as store:
         outcome = run_experiment(parse(SMALL), store)
     assert outcome.complete and outcome.ran == outcome.total
-    return path
+    return path, loop.trace_count - before
+
+
+@pytest.fixture(scope="session")
+def small_store(small_run):
+    """The small experiment, run without disturbance."""
+    return small_run[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

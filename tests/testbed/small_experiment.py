@@ -3,7 +3,7 @@ directions, details."""
 
 from bracketz.testbed.store.store import Store
 
-SMALL = """
+HEAD = """
 name = "small"
 seed = 3
 trials = 4
@@ -11,13 +11,15 @@ trials = 4
 [truth]
 distributions = 300
 
-[[models]]
+"""
+CLUSTERING = """[[models]]
 model = "clustering"
 rows = 6
 columns = 2
 hyperparameters = { components = 2 }
 
-[[models]]
+"""
+RANK_ONE = """[[models]]
 model = "low-rank"
 label = "rank one"
 rows = 6
@@ -25,7 +27,8 @@ columns = 2
 data_seeds = [0, 7]
 hyperparameters = { components = 1, noise_variance = 0.5 }
 
-[[estimators]]
+"""
+BOUNDS = """[[estimators]]
 estimator = "ais"
 ladder = [10, 30, 300]
 
@@ -33,7 +36,8 @@ ladder = [10, 30, 300]
 estimator = "reverse-ais"
 ladder = [10, 30, 300]
 
-[[estimators]]
+"""
+OTHERS = """[[estimators]]
 estimator = "lw"
 ladder = [64, 640]
 ladders.clustering = [64]
@@ -48,13 +52,20 @@ estimator = "nested"
 models = ["clustering"]
 ladder = [1, 3]
 """
-#: The same with two models fitted to each of its three data sets.
+SMALL = HEAD + CLUSTERING + RANK_ONE + BOUNDS + OTHERS
+#: What processes of their own run: six tasks on each data set of one model, two programs (each
+#: process traces its own).
+BARE = HEAD + CLUSTERING + BOUNDS
+#: The same on three data sets: enough tasks to be shared, or killed at.
+THRICE = BARE.replace("columns = 2\n", "columns = 2\ndata_seeds = [0, 1, 2]\n")
+#: SMALL with two models fitted to each of its three data sets. As many trials as pilots of
+#: hyperparameters have chains, at the least: one program serves both.
 CROSSED = (
     SMALL
     + """
 [cross]
 distributions = 20
-trials = 3
+trials = 10
 fits = [
     { model = "inferred-clustering", hyperparameters = { components = 2 } },
     { model = "inferred-low-rank", label = "inferred rank", hyperparameters = { components = 1, noise_shape = 2.0 } },

@@ -41,6 +41,15 @@ DATA_SETS = [("clustering", 0), ("rank one", 0), ("rank one", 7)]
 FITS = ["inferred-clustering", "inferred rank"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_pilots_of_hyperparameters():
+    """For the module's own store too: longer ones are of little use here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bracketz.models.hyper_pilot.SWEEPS", 20)
+        patch.setattr("bracketz.models.hyper_pilot.DISTRIBUTIONS", 24)
+        yield
+
+
 @pytest.fixture(scope="module")
 def crossed(small_store, tmp_path_factory):
     """The small experiment with fits: a finished store goes on where it stands."""
@@ -88,7 +97,7 @@ def crossed(small_store, tmp_path_factory):
             "distributions = 20\nknobs = {speed = 3}",
             "unknown knob of ais 'speed'",
         ),
-        ("trials = 3", "trials = 1", "cross.trials must be from 2"),
+        ("trials = 10", "trials = 1", "cross.trials must be from 2"),
         (
             "distributions = 20",
             "distributions = 20\nshorter = 20",
@@ -185,7 +194,7 @@ def test_the_table_is_what_estimate_gives_on_the_observations(crossed):
     for row in table.itertuples():
         y = simulate(makers[row.problem], 6, 2, seed=row.data_seed).y
         seed = int(seeds[row.problem, row.data_seed, row.fit])
-        direct = estimate(models[row.fit], y, AIS(20), trials=3, seed=seed)
+        direct = estimate(models[row.fit], y, AIS(20), trials=10, seed=seed)
         assert (row.log_ml, row.standard_error, row.side) == (
             direct.log_ml,
             direct.standard_error,
@@ -254,7 +263,7 @@ def test_the_report_and_the_tables_show_it(
         assert f">{number(row.log_ml, 1)}{behind}<" in page
     assert (
         page.count('class="first"') == 3
-        and "AIS with 20 distributions, 3 trials combined: lower bounds" in page
+        and "AIS with 20 distributions, 10 trials combined: lower bounds" in page
     )
     assert "paper" not in page  # the experiment has none
     assert len(export(read_frames(crossed), tmp_path / "tables", "csv")) == 6
@@ -276,8 +285,8 @@ def test_the_papers_values_stand_beside_ours(tmp_path, capsys, monkeypatch, with
         SMALL.replace("seed = 3", 'seed = 3\npaper = "grosse2015"').replace(
             "ladder = [10, 30, 300]", "ladder = [10]"
         )
-        + "[cross]\ndistributions = 20\nfits ="
-        ' [{ model = "inferred-low-rank", hyperparameters = { components = 1 } }]'
+        + "[cross]\ndistributions = 20\ntrials = 10\nfits = [{ model = 'inferred-low-rank',"
+        " hyperparameters = { components = 1, noise_shape = 2.0 } }]"
     )
     path = tmp_path / "r.db"
     with Store.open(path, create=True) as store:

@@ -119,7 +119,7 @@ def test_export_keeps_every_bit(bracketz, tmp_path):
 
 
 @pytest.mark.slow
-def test_report_writes_the_page(bracketz, tmp_path):
+def test_report_writes_the_page(bracketz, tmp_path, without_figures):
     code, out, err = bracketz(
         "experiment", "report", "--store", "results.db", "--out", "report", "--json"
     )
@@ -128,7 +128,7 @@ def test_report_writes_the_page(bracketz, tmp_path):
 
 
 @pytest.mark.slow
-def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch):
+def test_reproduce_on_a_small_preset(bracketz, tmp_path, monkeypatch, without_figures):
     from bracketz import papers
 
     (tmp_path / "spec.toml").write_text(SMALL.replace("seed = 3", 'seed = 3\npaper = "grosse2015"'))

@@ -69,23 +69,33 @@ def test_colours_stand_out_from_the_page():
         )
 
 
-@pytest.mark.slow
-def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def drawn(small_store, tmp_path_factory):
+    """(the figures of the small experiment, still open; the files they were written to)."""
     from matplotlib import pyplot as plt
+
+    kept = []
+    pool = measures.pooled(measures.summary(read_frames(small_store)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plt, "close", kept.append)
+        files = figures.draw(pool, measures.ACCURATE, tmp_path_factory.mktemp("figures"))
+    yield kept, files
+    for figure in kept:
+        plt.close(figure)
+
+
+@pytest.mark.slow
+def test_figures_of_a_real_experiment(drawn):
     from matplotlib.text import Text
 
-    drawn = []
-    monkeypatch.setattr(plt, "close", drawn.append)
-    frames = read_frames(small_store)
-    files = figures.draw(measures.pooled(measures.summary(frames)), measures.ACCURATE, tmp_path)
-    monkeypatch.undo()
+    kept, files = drawn
     names = ["1-clustering-estimates", "2-clustering-mse", "3-rank-one-comparison"]
     assert sorted(f.name for f in files) == sorted(
         f"{n}.{k}" for n in names for k in ("pdf", "png", "svg")
     )
     assert all(f.stat().st_size > 5000 for f in files)
-    assert [len(figure.axes) for figure in drawn] == [4, 2, 3]
-    for figure in drawn:
+    assert [len(figure.axes) for figure in kept] == [4, 2, 3]
+    for figure in kept:
         figure.canvas.draw()  # at this resolution, not at the last file's
         renderer = figure.canvas.get_renderer()
         for axis in figure.axes:
@@ -95,17 +105,12 @@ def test_figures_of_a_real_experiment(small_store, tmp_path, monkeypatch):
                 Text.get_window_extent(t, renderer) for t in named
             ]  # without the line to the curve
             assert named and not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-        plt.close(figure)
 
 
 @pytest.mark.slow
-def test_the_same_store_gives_the_same_svg(small_store, tmp_path, monkeypatch):
+def test_the_same_store_gives_the_same_svg(drawn, small_store, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FORMATS", ("svg",))
-    frames = read_frames(small_store)
-    pool = measures.pooled(measures.summary(frames))
-    pictures = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        files = figures.draw(pool, measures.ACCURATE, tmp_path / name)
-        pictures.append([f.read_bytes() for f in files])
-    assert pictures[0] and pictures[0] == pictures[1]
+    pool = measures.pooled(measures.summary(read_frames(small_store)))
+    again = {f.name: f.read_bytes() for f in figures.draw(pool, measures.ACCURATE, tmp_path)}
+    assert again == {f.name: f.read_bytes() for f in drawn[1] if f.suffix == ".svg"}
+    assert len(again) == 3

@@ -66,6 +66,7 @@ def page(browser, written):
 def test_every_part_is_written(written):
     out, files = written
     names = {os.path.relpath(file, out) for file in files}
+    assert all(os.path.exists(file) for file in files)
     assert {"report.html", "truth.csv", "summary.csv", "headline.csv", "spec.toml"} <= names
     assert (
         sum(name.endswith(".pdf") for name in names) == 3
