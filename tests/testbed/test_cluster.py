@@ -159,6 +159,7 @@ def test_workers_started_here_and_the_command_line(tmp_path):
     # A fit whose program the experiment has anyway: every process traces all that it runs.
     fit = 'fits = [{ model = "clustering", hyperparameters = { components = 2 } }]'
     spec = f"{BARE}[cross]\ndistributions = 20\n{fit}\n"
+    (tmp_path / "spec.toml").write_text(spec)
     with Store.open(tmp_path / "here.db", create=True) as store:
         assert run_experiment(parse(spec), store).complete
     command = [
