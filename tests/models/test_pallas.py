@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from bracketz import BinaryAttributes, Clustering, simulate
-from bracketz.models.binary_attributes import gibbs
+from bracketz.check import selftest
+from bracketz.models.binary_attributes import gibbs, lanes
 from bracketz.numerics import pallas as fused
 from tiny_instances import power_rows
 
@@ -31,7 +32,7 @@ def test_fused_sweep_is_the_plain_one(model, powers_index, backward, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_chain_in_each_lane_draws_the_same(backward, monkeypatch):
-    monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
+    monkeypatch.setattr(lanes, "MANY", 2)
     same_draws(MODELS[1], 3, backward, "chain per lane", monkeypatch)
 
 
@@ -78,9 +79,38 @@ def test_fused_bits_of_many_data_sets(of_their_own, monkeypatch):
 
     keys = jax.random.split(jax.random.key(0), 2)
     plain = np.asarray(jax.jit(lambda: jax.vmap(draws)(ys, keys))())
-    monkeypatch.setenv("BRACKETZ_FUSED", "lanes")
+    monkeypatch.setattr(lanes, "MANY", 2)
     monkeypatch.setattr(fused, "interpret", True)
     np.testing.assert_array_equal(jax.jit(lambda: jax.vmap(draws)(ys, keys))(), plain)
+
+
+@pytest.mark.slow
+def test_the_selftest_compares_them_on_the_machine_it_runs_on(monkeypatch):
+    def verdict():
+        (found,) = selftest.run(level="quick", only="sweeps.fused").results
+        return found.passed, found.detail
+
+    assert verdict()[0] is None  # no graphics card
+    monkeypatch.setattr(fused, "interpret", True)
+    monkeypatch.setattr(lanes, "MANY", 40)
+    assert verdict()[0] is True
+    # Every chain with the noise of another.
+    right = lanes.call_lanes
+    monkeypatch.setattr(
+        lanes,
+        "call_lanes",
+        lambda body, out, dtype, shared, of_chains: right(
+            body, out, dtype, shared, (*of_chains[:-1], of_chains[-1][..., ::-1])
+        ),
+    )
+    jax.clear_caches()
+    passed, said = verdict()
+    assert passed is False and "of 40 chains differ (BinaryAttributes" in said
+
+
+def test_few_chains_go_by_warps():
+    assert lanes.chosen(lanes.MANY, 50, 10) and not lanes.chosen(lanes.MANY - 1, 50, 10)
+    assert not lanes.chosen(10**6, 50, 11) and not lanes.chosen(10**6, 2001, 10)
 
 
 @pytest.mark.parametrize("row_update", ["flips", "whole"])

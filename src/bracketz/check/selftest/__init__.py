@@ -1,4 +1,4 @@
-"""bracketz checked by itself: the loop, the numbers and the estimators, on probes whose right
+"""bracketz checked by itself: the loop, the numbers, the estimators and the sweeps, on probes whose right
 answer can be written down.
 
 Nothing here looks at a user's model; ``bracketz selftest`` runs it.
@@ -6,11 +6,11 @@ Nothing here looks at a user's model; ``bracketz selftest`` runs it.
 
 from bracketz.check.report import Report
 from bracketz.check.runner import in_order, verdicts
-from bracketz.check.selftest import estimators, loop, numbers
+from bracketz.check.selftest import estimators, loop, numbers, sweeps
 from bracketz.check.subject import Subject
 from bracketz.engine.session import Session
 
-FAMILIES = (loop, estimators, numbers)
+FAMILIES = (loop, estimators, numbers, sweeps)
 CHECKS = in_order(FAMILIES)
 
 

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 
 from bracketz.kernels.gibbs import GibbsScan
-from bracketz.models.binary_attributes import lanes
 from bracketz.models.binary_attributes.flips import FlipByFlip
 from bracketz.models.binary_attributes.pallas import binary_draw
 from bracketz.models.binary_attributes.row import BitByBit, RowWeight, WholeRow, rank_one
@@ -57,8 +56,6 @@ class BinaryGibbs(GibbsScan):
 
     def draw(self, latents, noise):
         bits = not self.whole_row and self.model.row_update != "flips"
-        if bits and lanes.chosen(self.model.components, len(self.rows.y)):
-            return lanes.binary_draw(self, latents, noise)
         if bits and pallas.chosen(self.model.components, self.rows.y.shape[1]):
             return binary_draw(self, latents, noise)
         return super().draw(latents, noise)

@@ -1,27 +1,58 @@
-"""The bit-by-bit sweep of the binary attribute model as one GPU kernel."""
+"""The bit-by-bit sweep of the binary attribute model as one GPU kernel: a chain per warp, or, where
+there are many, a chain in each lane of a warp (``lanes``)."""
 
 import functools
 
 import jax
 import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
 
+from bracketz.models.binary_attributes import lanes
 from bracketz.models.binary_attributes.row import bit_logit, rank_one
 from bracketz.numerics.pallas import call, pad, padded, visited_row
 
 
 def binary_draw(gibbs, attributes, noise):
-    """``BinaryGibbs.draw`` of one chain, bit by bit."""
-    (n, d), k = gibbs.rows.y.shape, gibbs.model.components
+    """``BinaryGibbs.draw`` of one chain, bit by bit; of many that are mapped over, by lanes."""
+    rows, (log_odds, _) = gibbs.rows, gibbs.model._log_odds()
+    variance = jnp.asarray(gibbs.model.feature_variance, rows.y.dtype)
+    return _draw(gibbs.backward)(rows.y, rows.square, rows.c, log_odds, variance, attributes, noise)
+
+
+@functools.cache
+def _draw(backward: bool):
+    """Of one chain, with a rule for many."""
+    warp = functools.partial(_warp, backward=backward)
+    draw = custom_vmap(warp)
+
+    @draw.def_vmap
+    def several(chains, mapped, y, square, *of_chains):
+        own_data = mapped[0] or mapped[1]
+        if own_data or not lanes.chosen(chains, *of_chains[-1].shape[-2:]):
+            axes = [0 if each else None for each in mapped]
+            return jax.vmap(warp, axes)(y, square, *of_chains), True
+        last = [
+            jnp.moveaxis(a, 0, -1) if each else jnp.broadcast_to(a[..., None], (*a.shape, chains))
+            for a, each in zip(of_chains, mapped[2:], strict=True)
+        ]
+        return jnp.moveaxis(lanes.binary_lanes(y, square, *last, backward=backward), -1, 0), True
+
+    return draw
+
+
+def _warp(y, square, c, log_odds, variance, attributes, noise, *, backward):
+    """New bits of one chain."""
+    (n, d), k = y.shape, log_odds.shape[0]
     kp = padded(k)
-    body = functools.partial(_binary, columns=d, components=k, backward=gibbs.backward)
+    body = functools.partial(_binary, columns=d, components=k, backward=backward)
     new = call(
         body,
         jax.ShapeDtypeStruct((n, kp), attributes.dtype),
-        pad(gibbs.rows.y, n, padded(d)),
-        gibbs.rows.square,
-        gibbs.rows.c,
-        pad(gibbs.model._log_odds()[0], kp),
-        jnp.asarray(gibbs.model.feature_variance).reshape(1),
+        pad(y, n, padded(d)),
+        square,
+        c,
+        pad(log_odds, kp),
+        variance.reshape(1),
         pad(attributes, n, kp),
         pad(noise, n, kp),
     )
