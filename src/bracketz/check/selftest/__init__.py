@@ -1,5 +1,5 @@
-"""bracketz checked by itself: the loop, the numbers, the estimators and the sweeps, on probes whose right
-answer can be written down.
+"""bracketz checked by itself: the loop, the numbers and the estimators, on probes whose right
+answer can be written down, and the sweeps that are one kernel on a graphics card.
 
 Nothing here looks at a user's model; ``bracketz selftest`` runs it.
 """
