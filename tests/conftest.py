@@ -19,6 +19,8 @@ import jaxlib
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", os.path.join(tempfile.gettempdir(), "bracketz-tests-cache")
 )
+# Compiled Stan programs, too.
+os.environ.setdefault("BRACKETZ_CACHE", os.environ["JAX_COMPILATION_CACHE_DIR"])
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 known = jaxlib.__version__.startswith("0.10.")  # to know these settings

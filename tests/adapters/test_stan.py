@@ -5,11 +5,9 @@ folder of the test run.
 """
 
 import math
-import os
 import pickle
 import re
 import shutil
-import tempfile
 import threading
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,13 +31,6 @@ HERE = Path(__file__).parent
 COUNTS = {"N": 5, "y": [1, 2, 0, 4, 3], "exposure": [1.0, 1.0, 2.0, 1.0, 0.5]}
 SHAPES = {"N": 4, "y": [0.5, 1.5, -0.2, 0.9], "prior_looks_at_data": 0, "rejects": 0}
 KEY = jax.random.key(20)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def kept_programs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BRACKETZ_CACHE", os.path.join(tempfile.gettempdir(), "bracketz-tests-cache"))
-        yield
 
 
 def counts(**options) -> StanModel:

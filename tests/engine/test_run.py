@@ -141,6 +141,9 @@ RUN = textwrap.dedent(
     """
     import json, sys
     from bracketz import AIS, SHME, BinaryAttributes, Clustering, LowRank, estimate, simulate
+    from bracketz.engine.anneal import Forward
+    from bracketz.engine.run import compile_together
+    from bracketz.paths import Tempered
     import jax
     out = {}
     for model, (n, d), e in ((Clustering(components=4), (12, 3), SHME(particles=3)),
@@ -149,7 +152,16 @@ RUN = textwrap.dedent(
         data = simulate(model, n, d, seed=0)
         answer = estimate(model, data, e, trials=9)
         out[f"{type(model).__name__} {e.name}"] = answer.log_ml_trials
-    print(json.dumps({"devices": len(jax.devices()), "values": out}))
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, seconds, **what: compiled.append(what.get("fun_name"))
+        if "backend_compile" in event else None)
+    model = Clustering(components=3)
+    data = simulate(model, 11, 4)
+    compile_together([Forward(model, data.y, Tempered().through(20))], chains=5)
+    estimate(model, data, AIS(distributions=7), trials=5)
+    print(json.dumps({"devices": len(jax.devices()), "values": out,
+                      "twice": compiled.count("jit(_advance)") - 1}))
     """
 )
 
@@ -172,6 +184,8 @@ def test_same_bits_in_another_process_on_one_and_on_two_devices(capsys):
     for devices, answer in answers.items():
         assert answer["devices"] == devices
         assert answer["values"] == answers[here]["values"]
+        # The shell of a library's user: JAX_ENABLE_X64 is not set.
+        assert answer["twice"] == 0
 
 
 @pytest.mark.parametrize(

@@ -381,8 +381,13 @@ def compile_together(programs: Sequence[Program], *, chains: int) -> float:
     lowered = [stages(program, chains=chains) for program in programs]
     # The long ones first.
     each = [stage[name] for name in ("advance", "start", "log_values") for stage in lowered]
+
+    def compiled(stage):
+        with double_precision():  # threads do not have it from here, and a run looks for its own
+            stage.compile()
+
     with ThreadPoolExecutor(max(2, len(usable_devices()))) as pool:
-        list(pool.map(lambda stage: stage.compile(), each))
+        list(pool.map(compiled, each))
     return time.perf_counter() - began
 
 

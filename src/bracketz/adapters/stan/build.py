@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ def build(text: str, folder: Path | None = None) -> Path:
         stanc(text, folder, Path(scratch), "--name=bracketz_program", f"--o={generated}")
         program = generated.read_text(encoding="utf-8").replace(f"{scratch}/", "")
     shim = SHIM.read_text(encoding="utf-8")
-    return link(tools, compiled(tools, program), compiled(tools, shim))
+    with ThreadPoolExecutor(2) as pool:
+        return link(tools, *pool.map(partial(compiled, tools), (program, shim)))
 
 
 @cache

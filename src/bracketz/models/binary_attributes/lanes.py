@@ -25,8 +25,9 @@ from bracketz.numerics.pallas import LANES, call_lanes, visited_row
 
 #: Beyond, the registers of a lane are too few, or Y Y^T is the cost.
 MAX_COMPONENTS, MAX_ROWS = 10, 2000
-#: A chain per warp compiles in less time, and with fewer than 3,000 chains is faster, on an H200.
-MANY = 10_000
+#: Chains of a block, half of a run's (``engine.run``). A chain per warp compiles in less time, and
+#: with fewer than 3,000 is faster, on an H200.
+MANY = 5000
 
 
 def chosen(chains: int, rows: int, components: int) -> bool:
