@@ -48,7 +48,7 @@ dist: $(READY)
 matrix: $(READY)
 	$(BIN)/python scripts/delivery.py matrix
 
-# All benchmarks, a quarter of an hour on 2 cores that do nothing else; exit code 1 if a goal is missed.
+# All benchmarks, some half an hour on 2 cores that do nothing else; exit code 1 if a goal is missed.
 bench: $(READY)
 	$(BIN)/python benchmarks/suite.py
 

@@ -25,6 +25,9 @@ BENCHMARKS = {
     "startup": "How long until the first answer?",
     "growth": "How do time and memory grow?",
     "device": "How many sweeps per second, with how many chains?",
+    "undirected": "How far are both bounds on log Z from the exact value?",
+    "decoders": "How tight are the bounds of an image, and how many images per second?",
+    "large": "How do gap, time and memory grow to a thousand dimensions?",
 }
 
 
