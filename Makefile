@@ -62,8 +62,12 @@ mutants: $(READY)
 
 # Edits drawn at random, judged by tests and kit; hours on 2 cores. Run again, it goes on where it was.
 SEED ?= 0
-mutants-random: $(READY)
-	$(BIN)/python scripts/mutate.py --seed $(SEED) --count $(or $(COUNT),300) --jobs 2 --resume mutants-$(SEED).jsonl
+mutants-random: $(READY) lines.json
+	$(BIN)/python scripts/mutate.py --seed $(SEED) --count $(or $(COUNT),300) --jobs 2 --resume mutants-$(SEED).jsonl --lines lines.json
+
+# Which test runs which line; all tests once, under coverage. Remove the file when code has changed.
+lines.json: | $(READY)
+	$(BIN)/python scripts/covering.py lines.json --jobs 2
 
 # Every refusal of the front ends taken out: a test must miss it; some minutes.
 guards: $(READY)
@@ -85,4 +89,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo site dist reproduce-quick .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo site dist reproduce-quick lines.json .pytest_cache .mypy_cache .ruff_cache

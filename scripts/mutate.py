@@ -2,6 +2,7 @@
 
     python scripts/mutate.py [--seed 0] [--count 300] [--jobs 2] [--json FILE] [--resume FILE]
                              [--list] [--only PATTERN] [--judges 4] [--cache FOLDER]
+                             [--lines FILE]
 
 A mutant is one edit (scripts/edits.py) of one file in a copy of the package; edits are drawn
 uniformly from all there are, the same ones for a seed. Four judges look at it, cheap ones first,
@@ -11,6 +12,10 @@ and the first that fails ends it:
 2. quick: ``bracketz check --level quick`` on models that use its file, then the selftest;
 3. slow: the slow tests that mention its file;
 4. standard: as 2 at level standard.
+
+With ``--lines``, a file that scripts/covering.py wrote, it is known which tests run the line that
+was edited: these take the place of 1 and 3, those of the nearest files first and then the short
+ones, as many as fit into some minutes. (Where no test is known to run it: the nearest.)
 
 A judge that runs out of time counts as one that failed ("hang"). A test or check counts once it
 has passed on the real code; one that does not is left out. Printed: what caught how many, and the
@@ -40,6 +45,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from covering import Lines
 from edits import candidates, compiles
 
 ROOT = Path(__file__).parents[1]
@@ -62,10 +68,16 @@ MOST = 8
 NEVER = 1000
 MODELS = ("clustering", "low-rank", "binary-attributes")
 #: Seconds for a whole judge, and for one test.
-LIMITS = {"fast": 900, "quick": 300, "slow": 3000, "standard": 1500}
-ONE_TEST = {"fast": 120, "slow": 400}
-MARKS = {"fast": "not slow and not as_shipped", "slow": "slow and not as_shipped"}
+LIMITS = {"fast": 900, "covering": 1500, "quick": 300, "slow": 3000, "standard": 1500}
+ONE_TEST = {"fast": 120, "covering": 400, "slow": 400}
+MARKS = {
+    "fast": "not slow and not as_shipped",
+    "covering": "not as_shipped",
+    "slow": "slow and not as_shipped",
+}
 JUDGES = ("fast", "quick", "slow", "standard")
+#: Where it is known which tests run a line; and the seconds of tests asked for one.
+OF_LINES, SECONDS = ("covering", "quick", "standard"), 240.0
 
 #: Tells which test runs, and that it runs on the copy.
 PLUGIN = """
@@ -250,6 +262,25 @@ def tests_of(file: str) -> tuple[str, ...]:
     return tuple(sorted(chosen, key=rank)[:MOST])
 
 
+def covering(mutant: Mutant, lines: Lines) -> tuple[str, ...]:
+    """Tests that run the line that was edited, those of the nearest files first and then the short
+    ones, while there are seconds for them; the nearest files where there are none."""
+    source = (PACKAGE / mutant.file).read_text(encoding="utf-8")
+    known = lines.tests(mutant.file, mutant.line, source)
+    near = tests_of(mutant.file)
+    place = {file: rank for rank, file in enumerate(near)}
+
+    def rank(test: str):
+        return place.get(test.partition("::")[0], MOST), known[test]
+
+    chosen, left = [], SECONDS
+    for test in sorted(known, key=rank):
+        if Path(test.partition("::")[0]).name not in OF_THE_TEXT and known[test] <= left:
+            left -= known[test]
+            chosen.append(test)
+    return tuple(chosen) or near
+
+
 @functools.cache
 def models_of(file: str) -> tuple[str, ...]:
     """Shipped models that use the file, and ``selftest``; where none does, one that the kit runs
@@ -274,9 +305,10 @@ def models_of(file: str) -> tuple[str, ...]:
 class Hunt:
     """Judges mutants; what is learnt of the real code on the way is kept for the next ones."""
 
-    def __init__(self, cache: Path, judges: int = len(JUDGES)):
+    def __init__(self, cache: Path, judges: int = len(JUDGES), lines: Lines | None = None):
         self.cache = cache
-        self.judges = JUDGES[:judges]
+        self.lines = lines
+        self.judges = (OF_LINES if lines else JUDGES)[:judges]
         self.lock = threading.Lock()
         self.sound: dict[tuple, bool] = {}
         self.real = Path(tempfile.mkdtemp(prefix="bracketz-real-"))
@@ -362,10 +394,13 @@ class Hunt:
         failed = json.loads(told[0].removeprefix("FAILED"))
         return {"by": failed[0], "how": "check"} if failed else None
 
-    def verdict(self, judge: str, folder: Path, file: str) -> dict | None:
+    def verdict(self, judge: str, folder: Path, mutant: Mutant) -> dict | None:
         """What one judge says: what it failed first, among things the real code passes."""
+        file = mutant.file
         if judge in MARKS:
             chosen, without = tests_of(file), []
+            if self.lines and judge == "covering":
+                chosen = covering(mutant, self.lines)
             while failed := self.tests(judge, folder, chosen, *without):
                 test = failed["by"]
                 if not test and not self.is_sound(judge, chosen, "--collect-only"):
@@ -391,7 +426,7 @@ class Hunt:
             self.copy(folder)
             (folder / "bracketz" / mutant.file).write_text(mutant.text, encoding="utf-8")
             for who in self.judges:
-                found = self.verdict(who, folder, mutant.file)
+                found = self.verdict(who, folder, mutant)
                 if found:
                     break
         return {
@@ -427,7 +462,7 @@ def report(records: list[dict]) -> str:
             lines += [f"SURVIVES {record['name']}", record["diff"], ""]
     share = f"{len(caught) / len(records):.0%}" if records else "none"
     lines.append(f"{len(caught)} of {len(records)} caught ({share})")
-    for judge in JUDGES:
+    for judge in dict.fromkeys((*OF_LINES, *JUDGES)):
         hows = collections.Counter(r["how"] for r in caught if r["judge"] == judge)
         if hows:
             detail = ", ".join(f"{how} {n}" for how, n in hows.most_common())
@@ -456,6 +491,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--only", help="regular expression on FILE:LINE KIND")
     parser.add_argument("--judges", type=int, default=len(JUDGES), help="the first so many")
+    parser.add_argument("--lines", type=Path, help="what scripts/covering.py wrote")
     parser.add_argument(
         "--cache",
         type=Path,
@@ -468,16 +504,18 @@ def main() -> None:
         for mutant in mutants:
             print(f"{mutant.name}\n{mutant.diff}\n")
         return
+    known = Lines(options.lines) if options.lines else None
+    judges = min(options.judges, len(OF_LINES if known else JUDGES))
     names = {mutant.name for mutant in mutants}
     records: list[dict] = []
     if options.resume and options.resume.exists():
         lines = options.resume.read_text(encoding="utf-8").splitlines()
-        records = settled(map(json.loads, lines), names, options.judges)
+        records = settled(map(json.loads, lines), names, judges)
     done = {record["name"] for record in records}
     target = options.json or options.resume
     if options.json and options.json != options.resume:
         options.json.write_text("".join(json.dumps(record) + "\n" for record in records))
-    hunt = Hunt(options.cache, options.judges)
+    hunt = Hunt(options.cache, judges, known)
     writing = threading.Lock()
 
     def one(mutant: Mutant) -> None:

@@ -1,10 +1,13 @@
 """The generator of random mutants: every kind of edit, where none may be, and who judges what."""
 
 import ast
+import json
+import types
 
 import edits
 import mutate
 import pytest
+from covering import Lines, statement
 
 #: Kind, text, and every result that the text has of that kind.
 KINDS = [
@@ -138,6 +141,44 @@ def test_the_nearest_tests_come_first_and_models_that_use_the_file():
     assert mutate.models_of("engine/run.py") == ("selftest", "clustering")
     assert all(mutate.tests_of(file) for file in mutate.files())
     assert "xla" in mutate.quickly()
+
+
+TEXT = """x = 1
+y = f(
+    1,
+)
+if x:
+    @g
+    def h(
+        a,
+    ):
+        return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [(1, [1]), (2, [2, 3, 4]), (3, [2, 3, 4]), (5, [5]), (7, [6, 7, 8, 9]), (10, [10]), (11, [11])],
+)
+def test_the_statement_at_a_line(line, lines):
+    assert list(statement(TEXT, line)) == lines
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Three tests of one line, one of them hours long."""
+    tests = [["tests/a.py::long", 1e4], ["tests/b.py::near", 9.0], ["tests/c.py::short", 0.1]]
+    file = tmp_path / "lines.json"
+    file.write_text(json.dumps({"tests": tests, "lines": {"kernels/compose.py": {"1": [0, 1, 2]}}}))
+    return Lines(file)
+
+
+def test_an_edit_is_judged_by_tests_that_run_its_line(monkeypatch, lines):
+    monkeypatch.setattr(mutate, "tests_of", lambda file: ("tests/b.py",))
+    first = types.SimpleNamespace(file="kernels/compose.py", line=1)
+    assert mutate.covering(first, lines) == ("tests/b.py::near", "tests/c.py::short")
+    unknown = types.SimpleNamespace(file="core/weights.py", line=1)
+    assert mutate.covering(unknown, lines) == ("tests/b.py",)
 
 
 def test_the_report_counts_and_shows_survivors():

@@ -43,7 +43,11 @@ def hunt(
         copy = Path(folder) / "bracketz"
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
         apply(mutant, copy)
-        environment = os.environ | {
+        environment = {
+            # Most of a mutant's programs are another's, too.
+            "JAX_COMPILATION_CACHE_DIR": os.path.join(tempfile.gettempdir(), "bracketz-hunt-cache"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            **os.environ,
             "PYTHONPATH": folder,
             "JAX_ENABLE_X64": "1",
             "JAX_PLATFORMS": "cpu",
