@@ -10,6 +10,7 @@ line that is traced stands beside the first test of its process that traced it, 
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import subprocess
@@ -59,7 +60,10 @@ def learn(target: Path, jobs: int, words: list[str]) -> None:
             "COVERAGE_CORE": "ctrace",
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "covering_plugin", "-n", str(jobs)]
-        subprocess.run([*command, "-m", "not as_shipped", *words], cwd=ROOT, env=environment)
+        command += ["-m", "not as_shipped", *words]
+        code = subprocess.run(command, cwd=ROOT, env=environment).returncode
+        if code not in (0, 1):  # 1: some failed, which the hunt leaves out
+            raise SystemExit(f"pytest ended with {code}: nothing is written")
         seconds: dict[str, float] = {}
         for file in folder.glob("*.seconds"):
             for text in file.read_text().splitlines():
@@ -79,7 +83,8 @@ def learn(target: Path, jobs: int, words: list[str]) -> None:
                     own.setdefault(line, set()).update(known)
     found = {file: {k: sorted(v) for k, v in own.items()} for file, own in sorted(lines.items())}
     times = [[test, round(seconds[test], 2)] for test in tests]
-    target.write_text(json.dumps({"tests": times, "lines": found}))
+    texts = {file: fingerprint((PACKAGE / file).read_text(encoding="utf-8")) for file in found}
+    target.write_text(json.dumps({"tests": times, "lines": found, "texts": texts}))
     runs = sum(bool(tests) for own in found.values() for tests in own.values())
     print(f"{len(tests)} tests run {runs} lines of {len(found)} files: {target}")
 
@@ -91,12 +96,20 @@ class Lines:
         known: dict[str, Any] = json.loads(file.read_text())
         self._tests = known["tests"]
         self._lines = known["lines"]
+        self._texts = known["texts"]
+        self._file = file
 
     def tests(self, file: str, line: int, source: str) -> dict[str, float]:
         """Test -> seconds, of those that run the statement at a line of a file's text."""
+        if self._texts.get(file, fingerprint(source)) != fingerprint(source):
+            raise SystemExit(f"{file} has changed since {self._file} was written: write it again")
         own = self._lines.get(file, {})
         numbers = {n for at in statement(source, line) for n in own.get(str(at), ())}
         return {self._tests[n][0]: self._tests[n][1] for n in sorted(numbers)}
+
+
+def fingerprint(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def statement(source: str, line: int) -> range:

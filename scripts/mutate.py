@@ -433,7 +433,7 @@ class Hunt:
             "name": mutant.name,
             "kind": mutant.kind,
             "judge": who if found else None,
-            "judges": len(self.judges),
+            "judges": list(self.judges),
             "how": found["how"] if found else None,
             "by": found["by"] if found else None,
             "seconds": round(time.monotonic() - begun, 1),
@@ -472,11 +472,11 @@ def report(records: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def settled(records: Iterable[dict], names: set[str], judges: int) -> list[dict]:
-    """Those that need not run again: caught, or seen by as many judges as are asked now. The last
+def settled(records: Iterable[dict], names: set[str], judges: Iterable[str]) -> list[dict]:
+    """Those that need not run again: caught, or seen by all judges that are asked now. The last
     of a name counts."""
     last = {record["name"]: record for record in records if record["name"] in names}
-    return [r for r in last.values() if r["judge"] or r.get("judges", 0) >= judges]
+    return [r for r in last.values() if r["judge"] or set(judges) <= set(r["judges"])]
 
 
 def main() -> None:
@@ -505,17 +505,17 @@ def main() -> None:
             print(f"{mutant.name}\n{mutant.diff}\n")
         return
     known = Lines(options.lines) if options.lines else None
-    judges = min(options.judges, len(OF_LINES if known else JUDGES))
     names = {mutant.name for mutant in mutants}
     records: list[dict] = []
     if options.resume and options.resume.exists():
         lines = options.resume.read_text(encoding="utf-8").splitlines()
-        records = settled(map(json.loads, lines), names, judges)
+        asked = (OF_LINES if known else JUDGES)[: options.judges]
+        records = settled(map(json.loads, lines), names, asked)
     done = {record["name"] for record in records}
     target = options.json or options.resume
     if options.json and options.json != options.resume:
         options.json.write_text("".join(json.dumps(record) + "\n" for record in records))
-    hunt = Hunt(options.cache, judges, known)
+    hunt = Hunt(options.cache, options.judges, known)
     writing = threading.Lock()
 
     def one(mutant: Mutant) -> None:

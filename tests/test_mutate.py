@@ -7,7 +7,7 @@ import types
 import edits
 import mutate
 import pytest
-from covering import Lines, statement
+from covering import Lines, fingerprint, statement
 
 #: Kind, text, and every result that the text has of that kind.
 KINDS = [
@@ -169,7 +169,9 @@ def lines(tmp_path):
     """Three tests of one line, one of them hours long."""
     tests = [["tests/a.py::long", 1e4], ["tests/b.py::near", 9.0], ["tests/c.py::short", 0.1]]
     file = tmp_path / "lines.json"
-    file.write_text(json.dumps({"tests": tests, "lines": {"kernels/compose.py": {"1": [0, 1, 2]}}}))
+    text = fingerprint((mutate.PACKAGE / "kernels/compose.py").read_text())
+    known = {"kernels/compose.py": {"1": [0, 1, 2]}}, {"kernels/compose.py": text}
+    file.write_text(json.dumps({"tests": tests, "lines": known[0], "texts": known[1]}))
     return Lines(file)
 
 
@@ -179,6 +181,8 @@ def test_an_edit_is_judged_by_tests_that_run_its_line(monkeypatch, lines):
     assert mutate.covering(first, lines) == ("tests/b.py::near", "tests/c.py::short")
     unknown = types.SimpleNamespace(file="core/weights.py", line=1)
     assert mutate.covering(unknown, lines) == ("tests/b.py",)
+    with pytest.raises(SystemExit, match=r"compose\.py has changed since"):
+        lines.tests("kernels/compose.py", 1, "other = text")
 
 
 def test_the_report_counts_and_shows_survivors():
@@ -189,8 +193,10 @@ def test_the_report_counts_and_shows_survivors():
 
 
 def test_a_survivor_of_fewer_judges_runs_again():
-    caught = {"name": "a", "judge": "fast", "judges": 2}
-    missed = {"name": "b", "judge": None, "judges": 2}
-    assert mutate.settled([caught, missed], {"a", "b"}, 4) == [caught]
-    assert mutate.settled([caught, missed], {"b"}, 2) == [missed]
-    assert mutate.settled([missed, missed | {"judges": 4}], {"b"}, 4) == [missed | {"judges": 4}]
+    two, four = mutate.JUDGES[:2], mutate.JUDGES
+    caught = {"name": "a", "judge": "fast", "judges": two}
+    missed = {"name": "b", "judge": None, "judges": two}
+    assert mutate.settled([caught, missed], {"a", "b"}, four) == [caught]
+    assert mutate.settled([caught, missed], {"b"}, two) == [missed]
+    assert mutate.settled([missed, missed | {"judges": four}], {"b"}, four)
+    assert mutate.settled([missed | {"judges": four}], {"b"}, mutate.OF_LINES) == []

@@ -40,6 +40,9 @@ def test_both_bounds_meet_quadrature_over_the_hyperparameters(cls):
         log_ml, error = estimator.combine(outcome.log_values)
         assert abs(log_ml - truth) < 0.1, (estimator.name, log_ml, truth)
         assert error < 0.03  # the trials' part of it
+    if cls is bz.InferredClustering:  # and with all that ``estimate`` does before a run
+        answer = bz.estimate(model, data, estimator, trials=400)
+        assert abs(answer.log_ml - truth) < 0.1, (answer.log_ml, truth)
 
 
 def test_quadrature_agrees_with_an_independent_integral():

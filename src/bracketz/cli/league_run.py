@@ -208,7 +208,7 @@ def _executor(
     from bracketz.testbed.league.cluster import cluster
 
     with waiting("starting the workers", quiet):
-        return stack.enter_context(cluster(workers, scheduler))
+        return stack.enter_context(cluster(workers, scheduler, lambda text: note(text, quiet)))
 
 
 def _foretell(runs: list[Any], limits: Any, out: Path, workers: int, json: bool) -> None:

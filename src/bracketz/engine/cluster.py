@@ -110,9 +110,11 @@ def fetch(client: Any, future: Any, note: Callable[[str], None]) -> Any:
             return future.result(timeout=seconds)
         except CancelledError:  # of a future whose scheduler is lost
             raise Gone(client) from None
-        except TimeoutError:
+        except OSError as error:
             if future.status == "error":  # the task's own
                 raise
+            if not isinstance(error, TimeoutError):  # the connection was lost on the way
+                raise Gone(client) from error
             seconds *= 2
 
 

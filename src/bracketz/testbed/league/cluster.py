@@ -6,7 +6,7 @@ need the environments (``bracketz league install``) and files that were added at
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -22,14 +22,18 @@ from bracketz.testbed.league.run import LOST, Due, Executor, make
 
 
 @contextmanager
-def cluster(workers: int | None = None, scheduler: str | None = None) -> Iterator[Executor]:
+def cluster(
+    workers: int | None = None,
+    scheduler: str | None = None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Iterator[Executor]:
     """An executor on ``workers`` new processes here, or on the cluster whose scheduler is at
-    ``scheduler``."""
+    ``scheduler``; ``note`` is told what it waits for."""
     with connected(workers, scheduler) as client:
-        yield on(client)
+        yield on(client, note)
 
 
-def on(client: Any) -> Executor:
+def on(client: Any, note: Callable[[str], None] = lambda text: None) -> Executor:
     """The executor of a connected ``distributed.Client``: one run at a time for each worker."""
 
     def executor(due: Iterator[Due]) -> Iterator[tuple[Due, dict[str, Any] | None]]:
@@ -51,11 +55,11 @@ def on(client: Any) -> Executor:
 
         fill()
         while running:
-            await_work(client, completed.has_ready, lambda text: None)
+            await_work(client, completed.has_ready, note)
             future = next(completed)
             one = running.pop(future.key)
             try:
-                row = fetch(client, future, lambda text: None)
+                row = fetch(client, future, note)
             except KilledWorker:  # every worker it was tried on died
                 row = LOST
             future.release()
