@@ -13,7 +13,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2 -m "not as_shipped"
 	BRACKETZ_AS_SHIPPED=1 $(BIN)/python -m pytest -n 2 -m as_shipped
 
-# The first tier: all but the slow tests, about half the time of all.
+# The first tier: all but the slow tests.
 fast: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not as_shipped"
 

@@ -433,7 +433,7 @@ class Hunt:
             "name": mutant.name,
             "kind": mutant.kind,
             "judge": who if found else None,
-            "judges": list(self.judges),
+            "asked": list(self.judges),
             "how": found["how"] if found else None,
             "by": found["by"] if found else None,
             "seconds": round(time.monotonic() - begun, 1),
@@ -476,7 +476,7 @@ def settled(records: Iterable[dict], names: set[str], judges: Iterable[str]) -> 
     """Those that need not run again: caught, or seen by all judges that are asked now. The last
     of a name counts."""
     last = {record["name"]: record for record in records if record["name"] in names}
-    return [r for r in last.values() if r["judge"] or set(judges) <= set(r["judges"])]
+    return [r for r in last.values() if r["judge"] or set(judges) <= set(r.get("asked", ()))]
 
 
 def main() -> None:

@@ -194,9 +194,12 @@ def test_the_report_counts_and_shows_survivors():
 
 def test_a_survivor_of_fewer_judges_runs_again():
     two, four = mutate.JUDGES[:2], mutate.JUDGES
-    caught = {"name": "a", "judge": "fast", "judges": two}
-    missed = {"name": "b", "judge": None, "judges": two}
+    caught = {"name": "a", "judge": "fast", "asked": two}
+    missed = {"name": "b", "judge": None, "asked": two}
     assert mutate.settled([caught, missed], {"a", "b"}, four) == [caught]
     assert mutate.settled([caught, missed], {"b"}, two) == [missed]
-    assert mutate.settled([missed, missed | {"judges": four}], {"b"}, four)
-    assert mutate.settled([missed | {"judges": four}], {"b"}, mutate.OF_LINES) == []
+    assert mutate.settled([missed, missed | {"asked": four}], {"b"}, four)
+    assert mutate.settled([missed | {"asked": four}], {"b"}, mutate.OF_LINES) == []
+    assert (
+        mutate.settled([{"name": "b", "judge": None, "judges": 4}], {"b"}, two) == []
+    )  # of before

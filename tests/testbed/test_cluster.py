@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from small_experiment import BARE, SMALL, values
 
-from bracketz.engine.cluster import fetch
+from bracketz.engine.cluster import Gone, fetch
 from bracketz.errors import InputError
 from bracketz.testbed.run.cluster import cluster, on
 from bracketz.testbed.run.runner import Nobody, run_experiment
@@ -137,6 +138,19 @@ def test_a_result_lost_with_its_worker_is_computed_again(dask, another, monkeypa
 
         assert fetch(client, future, note) == 1024
     assert len(said) == 1 and "no worker is left" in said[0]
+
+
+@pytest.mark.parametrize("status", ["pending", "error"])
+def test_a_connection_lost_on_the_way_is_no_failure_of_the_task(status):
+    """But a task that itself raises such an error has failed."""
+
+    def result(timeout):
+        raise ConnectionError("reset by peer")
+
+    future = types.SimpleNamespace(done=lambda: True, status=status, result=result)
+    kind = Gone if status == "pending" else ConnectionError
+    with pytest.raises(kind):
+        fetch(types.SimpleNamespace(), future, print)
 
 
 def test_a_scheduler_that_goes_is_one_sentence(dask, tmp_path):
